@@ -1,0 +1,46 @@
+# make lab and make test are all a newcomer needs; make help lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+
+.PHONY: help lab test refresh lint bench pins clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | sort | expand -t 12
+
+lab: $(READY) ## open JupyterLab on the first lesson
+	$(BIN)/jupyter trust $(NOTEBOOKS)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(LAB_OPTIONS) $(firstword $(NOTEBOOKS))
+
+test: $(READY) ## run all tests, notebooks included
+	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 120 $(TESTS)
+
+refresh: $(READY) ## run every notebook in place and normalise it
+	$(BIN)/python tests/refresh.py $(NOTEBOOKS)
+
+lint: $(READY) ## check style and format of code and notebooks
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(READY) ## time the pictures, as ratios measured in one run
+	$(BIN)/python tests/bench.py
+
+pins: $(READY) ## write constraints.txt anew from pyproject.toml
+	$(BIN)/pip install --quiet uv
+	printf 'torch==2.13.0\n' > $(VENV)/held.txt
+	$(BIN)/uv pip compile --universal --python-version 3.10 --all-extras --no-header --no-annotate --upgrade --constraint $(VENV)/held.txt --output-file $(VENV)/pins.txt pyproject.toml
+	{ printf '# Every version, exactly, for Python 3.10 and newer; written by `make pins`.\n'; cat $(VENV)/pins.txt; } > constraints.txt
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is made again only when what it is made from has changed.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed, $(PYTHON) is older: run make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv is missing: run  sudo apt install python3-venv  and try again" >&2; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@

@@ -1,0 +1,24 @@
+"""Pictures of what shares memory and where the gradient stops, from live code.
+
+>>> import torch
+>>> from helpers import draw_memory
+>>> x = torch.ones(2)
+>>> y = x.view(2, 1)
+>>> draw_memory(x, y).alt
+'Memory of 2 tensors on 1 storage. x and y share s0.'
+"""
+
+from .drawing import draw_graph, draw_memory, facts
+from .exercises import check, expect_error, predict
+from .plots import plot_bars, plot_lines
+
+__all__ = [
+    "check",
+    "draw_graph",
+    "draw_memory",
+    "expect_error",
+    "facts",
+    "plot_bars",
+    "plot_lines",
+    "predict",
+]

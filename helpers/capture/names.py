@@ -1,0 +1,64 @@
+"""What the caller's code calls things: its variables and its arguments."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import executing
+
+# What IPython keeps for itself in a notebook's namespace.
+_NOTEBOOK_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """What the calling code can see and how it wrote its arguments.
+
+    ``variables`` are those of the calling function or notebook, ``around``
+    the module's variables that a function also sees, and ``sources`` the text
+    of each positional argument, None where it can't be told.
+    """
+
+    variables: dict[str, Any] = field(default_factory=dict)
+    around: dict[str, Any] = field(default_factory=dict)
+    sources: tuple[str | None, ...] = ()
+
+
+def look_at(frame: FrameType, count: int) -> Caller:
+    """Describe the code in ``frame``, which makes a call with ``count``
+    positional arguments.
+    """
+    variables = _visible(frame.f_locals)
+    around = {}
+    if frame.f_locals is not frame.f_globals and frame.f_code.co_name != (
+        "<module>"
+    ):
+        around = _visible(frame.f_globals)
+    return Caller(variables, around, _argument_sources(frame, count))
+
+
+def _visible(namespace: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in namespace.items()
+        if not name.startswith(("_", "@"))
+        and name not in _NOTEBOOK_NAMES
+        and not inspect.ismodule(value)
+    }
+
+
+def _argument_sources(frame: FrameType, count: int) -> tuple[str | None, ...]:
+    unknown = (None,) * count
+    try:
+        call = executing.Source.executing(frame).node
+    except Exception:  # the source may be anything, or gone
+        return unknown
+    if not isinstance(call, ast.Call) or len(call.args) != count:
+        return unknown
+    if any(isinstance(arg, ast.Starred) for arg in call.args):
+        return unknown
+    return tuple(ast.unparse(arg) for arg in call.args)

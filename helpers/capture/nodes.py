@@ -1,0 +1,214 @@
+"""The autograd graph behind tensors, as plain operations in forward order.
+
+Nodes are read, never run: saved tensors are taken only where no hook of the
+user's would have to unpack them (a checkpoint would compute again).
+"""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from ..model import Operation, Saved, Source
+
+Node = Any  # torch.autograd.graph.Node, also for custom Functions
+
+# A saved tensor with such a name is the operation's result, not an input.
+_RESULT = re.compile(r"result\d*$|output$")
+
+
+def accumulates(node: Node) -> bool:
+    """Say whether a node hands its gradient to a leaf."""
+    return hasattr(node, "variable")
+
+
+def in_forward_order(roots: Iterable[Node]) -> list[Node]:
+    """Return all nodes behind the roots, inputs first, in the order in which
+    the operations ran; leaves (AccumulateGrad) are among them, at the place
+    where they are first used.
+    """
+    users: dict[Node, list[Node]] = {}
+    waiting: dict[Node, int] = {}
+    found: list[Node] = []
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack.pop()
+        if node in waiting:
+            continue
+        inputs = [n for n, _ in node.next_functions if n is not None]
+        waiting[node] = len(inputs)
+        found.append(node)
+        for n in inputs:
+            users.setdefault(n, []).append(node)
+        stack += inputs[::-1]
+    place = {node: i for i, node in enumerate(reversed(found))}
+    ready = [
+        (_age(node), place[node], node) for node in found if not waiting[node]
+    ]
+    heapq.heapify(ready)
+    order = []
+    while ready:
+        _, _, node = heapq.heappop(ready)
+        order.append(node)
+        for user in users.get(node, []):
+            waiting[user] -= 1
+            if not waiting[user]:
+                heapq.heappush(ready, (_age(user), place[user], user))
+    return order
+
+
+def _age(node: Node) -> int:
+    """Nodes are numbered as they are made; leaves have the largest number
+    of all and are wanted before what uses them.
+    """
+    return -1 if accumulates(node) else node._sequence_nr()
+
+
+def operation_name(node: Node) -> str:
+    """Turn ``MulBackward0`` into ``mul``.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> operation_name((x * 2).grad_fn), operation_name((x ** 2).grad_fn)
+    ('mul', 'pow 2')
+    """
+    full = grad_fn_name(node)
+    if is_custom(node):
+        return full.removesuffix("Backward")
+    short = re.sub(r"Backward\d*$", "", full) or full
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower()
+    exponent = getattr(node, "_saved_exponent", None)
+    if snake == "pow" and isinstance(exponent, (int, float)):
+        return f"pow {exponent:g}"
+    return snake
+
+
+def grad_fn_name(node: Node) -> str:
+    """Return the name that printing a tensor shows as its grad_fn."""
+    return node.name().rsplit("::", 1)[-1]
+
+
+def is_custom(node: Node) -> bool:
+    """Say whether a node comes from a ``torch.autograd.Function``."""
+    return isinstance(node, torch.autograd.function.BackwardCFunction)
+
+
+def saved_tensors(node: Node) -> list[tuple[str, torch.Tensor | None, str]]:
+    """Return what a node saved: label, tensor, and its state.
+
+    The state is "kept", "freed" by an earlier backward, or "hidden" behind
+    a user's own pack and unpack hooks, which looking must not call.
+    """
+    found = []
+    for name in _raw_names(type(node)):
+        label = name.removeprefix("_raw_saved_")
+        try:
+            raw = getattr(node, name)
+        except RuntimeError:
+            found.append((label, None, "freed"))
+            continue
+        many = isinstance(raw, (tuple, list))
+        for i, one in enumerate(raw if many else [raw]):
+            each = f"{label} {i}" if many and len(raw) > 1 else label
+            found += _unpacked(each, one)
+    return found
+
+
+@functools.cache
+def _raw_names(kind: type) -> tuple[str, ...]:
+    return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
+
+
+def _unpacked(label: str, raw: Any) -> list[tuple[str, Any, str]]:
+    try:
+        if raw.unpack_hook is not None:
+            return [(label, None, "hidden")]
+        tensor = raw.data
+    except RuntimeError:
+        return [(label, None, "freed")]
+    return [(label, tensor, "kept")] if tensor is not None else []
+
+
+def constants_of(node: Node) -> list[torch.Tensor]:
+    """Return the inputs that want no gradient, as far as they were saved.
+
+    At most as many as the node has inputs without a way back.
+    """
+    free = sum(n is None for n, _ in node.next_functions)
+    if not free:
+        return []
+    found: list[torch.Tensor] = []
+    for label, tensor, _ in saved_tensors(node):
+        if tensor is None or _RESULT.search(label) or tensor.requires_grad:
+            continue
+        if all(tensor is not other for other in found):
+            found.append(tensor)
+    return found[:free]
+
+
+def leaves_of(order: list[Node]) -> list[torch.Tensor]:
+    """Return the leaves, as the operations use them one after the other."""
+    nodes = [n for n in order if accumulates(n)]
+    used = [
+        n
+        for node in order
+        for n, _ in node.next_functions
+        if n is not None and accumulates(n)
+    ]
+    return [n.variable for n in dict.fromkeys([*used, *nodes])]
+
+
+def read_operations(
+    order: list[Node],
+    tensor_id: Callable[[torch.Tensor], str],
+    results: dict[tuple[Node, int], str],
+    with_saved: bool,
+) -> list[Operation]:
+    """Turn nodes in forward order into operations of the model.
+
+    ``tensor_id`` names a leaf, a constant or a saved tensor; ``results`` says
+    which output of a node is which known tensor.  Without ``with_saved``, of
+    what was saved only the state is told.
+    """
+    running = [node for node in order if not accumulates(node)]
+    ids = {node: f"n{i}" for i, node in enumerate(running)}
+
+    def source(node: Node | None, output: int) -> Source:
+        if node is None:
+            return Source()
+        if accumulates(node):
+            return Source(tensor=tensor_id(node.variable))
+        return Source(operation=ids[node], output=output)
+
+    outputs: dict[Node, list[tuple[int, str]]] = {}
+    for (node, number), known in results.items():
+        outputs.setdefault(node, []).append((number, known))
+    operations = []
+    for node in running:
+        inputs = tuple(source(n, k) for n, k in node.next_functions)
+        constants = tuple(tensor_id(t) for t in constants_of(node))
+        saved = tuple(
+            Saved(
+                label,
+                tensor_id(t) if with_saved and t is not None else None,
+                state,
+            )
+            for label, t, state in saved_tensors(node)
+        )
+        operations.append(
+            Operation(
+                ids[node],
+                operation_name(node),
+                grad_fn_name(node),
+                inputs,
+                constants,
+                tuple(sorted(outputs.get(node, ()))),
+                saved,
+                is_custom(node),
+            )
+        )
+    return operations

@@ -1,0 +1,1 @@
+"""Pictures, texts and tables made from the model: plain data in, no torch."""

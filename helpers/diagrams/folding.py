@@ -1,0 +1,110 @@
+"""Which operations are drawn as one box, so that a picture stays readable.
+
+Operations come in forward order; a box is always a run of neighbours in that
+order, so folding can never make a circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..model import Operation
+
+__all__ = ["Fold", "fold"]
+
+PLAIN = 40  # up to so many operations nothing is folded
+MOST = 250  # boxes of operations in one picture
+LONGEST = 48  # operations in a pattern that repeats
+FEWEST = 3  # times that a pattern must repeat
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Operations in one box: a pattern of ``period``, ``times`` over.
+
+    ``times`` is 0 where different operations were put together only because
+    there are too many.
+    """
+
+    operations: tuple[Operation, ...]
+    period: int = 1
+    times: int = 1
+
+    @property
+    def single(self) -> bool:
+        """True for an operation that stands for itself."""
+        return len(self.operations) == 1
+
+
+def fold(
+    operations: Sequence[Operation], named: Collection[str]
+) -> list[Fold]:
+    """Put repeated operations into one box each, and too many into few.
+
+    ``named`` are the ids of operations whose result has a name.  As long as
+    there are not too many of them, they stand in the last round of a box.
+    """
+    if len(operations) <= PLAIN:
+        return [Fold((o,)) for o in operations]
+    ends = set(named) if len(named) <= PLAIN else set()
+    folds = _repeats(operations, ends)
+    if len(folds) > MOST:
+        folds = _chunks(folds, ends)
+    return folds
+
+
+def _repeats(operations: Sequence[Operation], ends: set[str]) -> list[Fold]:
+    keys = [o.name for o in operations]
+    named = [i for i, o in enumerate(operations) if o.id in ends]
+    folds = []
+    start = 0
+    while start < len(keys):
+        while named and named[0] < start:
+            named.pop(0)
+        first = named[0] if named else len(keys)
+        period, times = _best(keys, start, first)
+        end = start + period * times
+        folds.append(Fold(tuple(operations[start:end]), period, times))
+        start = end
+    return folds
+
+
+def _best(keys: Sequence[str], start: int, named: int) -> tuple[int, int]:
+    """The pattern at ``start`` that covers most, the shortest one of equals.
+
+    The next named result, at ``named``, may only lie in its last round.
+    """
+    best = (1, 1)
+    for period in range(1, min(LONGEST, (len(keys) - start) // FEWEST) + 1):
+        if keys[start] != keys[start + period]:
+            continue
+        end = start + period
+        while end < len(keys) and keys[end] == keys[end - period]:
+            end += 1
+            if end - named >= period:
+                break
+        times = min((end - start) // period, (named - start) // period + 1)
+        if times >= FEWEST and times * period > best[0] * best[1]:
+            best = (period, times)
+        if end >= len(keys) - LONGEST:
+            break
+    return best
+
+
+def _chunks(folds: Sequence[Fold], ends: set[str]) -> list[Fold]:
+    size = -(-len(folds) // (MOST - len(ends) if ends else MOST))
+    chunks: list[Fold] = []
+    held: list[Operation] = []
+    count = 0
+    for one in folds:
+        held += one.operations
+        count += 1
+        last = one.operations[-1].id in ends
+        if count >= size or last:
+            whole = one if count == 1 else Fold(tuple(held), len(held), 0)
+            chunks.append(whole)
+            held, count = [], 0
+    if held:
+        chunks.append(Fold(tuple(held), len(held), 0))
+    return chunks

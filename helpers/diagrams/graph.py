@@ -1,0 +1,610 @@
+"""The autograd graph of a snapshot: picture, text twin and alt text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..model import Saved, Snapshot, Source, TensorFacts
+from . import style, svg
+from .diagram import Diagram
+from .folding import Fold, fold
+from .layout import Edge, Layout, Size, lay_out
+from .words import (
+    counted,
+    distinct,
+    grad_text,
+    has_grad_line,
+    listed,
+    name_text,
+    shape_text,
+    value_of,
+    values_lines,
+)
+
+__all__ = ["draw"]
+
+WIDE = 940  # a picture that is wider runs downward
+MANY_USES = 4  # a leaf that is used more often gets a stub for each use
+_PAD = 10.0
+_EDGE = 14.0
+_NAME_WRAP = 24
+
+
+def draw(snapshot: Snapshot) -> Diagram:
+    """Draw operations in forward order, from the leaves to the roots."""
+    graph = _Graph(snapshot)
+    boxes, edges, groups = _boxes_and_edges(graph)
+    sizes = [b.size() for b in boxes]
+    plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
+    members = [g.members for g in groups]
+    layout = lay_out(sizes, plan, members)
+    if layout.width > WIDE:
+        downward = lay_out(sizes, plan, members, downward=True)
+        if downward.width < layout.width:
+            layout = downward
+    text, alt = _text(graph), _alt(graph)
+    picture = _picture(graph, boxes, edges, groups, layout, alt)
+    return Diagram(picture, text, alt)
+
+
+# -- what there is to draw
+
+
+@dataclass
+class _Graph:
+    """A snapshot, folded, with what the boxes and the text both need."""
+
+    snapshot: Snapshot
+    folds: list[Fold] = field(init=False)
+    shown: dict[tuple[str, int], str] = field(init=False)
+    place: dict[str, int] = field(init=False)
+    used: set[str | int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        operations = self.snapshot.operations
+        named = {o.id for o in operations if o.outputs}
+        self.folds = fold(operations, named)
+        self.place = {
+            o.id: i for i, f in enumerate(self.folds) for o in f.operations
+        }
+        self.shown = {}
+        for f in self.folds:
+            for o in f.operations[-f.period :]:
+                for number, tensor in o.outputs:
+                    self.shown[o.id, number] = tensor
+        self.used = {k for f in self.folds for k, _ in self.inputs(f)}
+
+    def tensor(self, tensor_id: str) -> TensorFacts:
+        return self.snapshot.by_id[tensor_id]
+
+    def inputs(self, f: Fold) -> list[tuple[str | int, int]]:
+        """What goes into a fold from outside and how often: a tensor's id
+        or the number of another fold.
+        """
+        uses: dict[str | int, int] = {}
+        inside = {o.id for o in f.operations}
+        for o in f.operations:
+            for source in o.inputs:
+                key = self._key(source)
+                if key is not None and source.operation not in inside:
+                    uses[key] = uses.get(key, 0) + 1
+            for constant in o.constants if f.single else ():
+                uses[constant] = uses.get(constant, 0) + 1
+        return list(uses.items())
+
+    def _key(self, source: Source) -> str | int | None:
+        if source.tensor is not None:
+            return source.tensor
+        if source.operation is None:
+            return None
+        known = self.shown.get((source.operation, source.output))
+        return known or self.place[source.operation]
+
+    def outputs(self, f: Fold) -> list[str]:
+        """The ids of the known tensors that a fold makes."""
+        return [t for o in f.operations[-f.period :] for _, t in o.outputs]
+
+    def starts(self) -> list[TensorFacts]:
+        """Tensors that no drawn operation made, in order of first use."""
+        made = {t for f in self.folds for t in self.outputs(f)}
+        used = [
+            k
+            for f in self.folds
+            for k, _ in self.inputs(f)
+            if isinstance(k, str)
+        ]
+        ids = distinct([*used, *self.snapshot.asked])
+        return [self.tensor(i) for i in ids if i not in made]
+
+    def kind(self, t: TensorFacts) -> str:
+        """One word for a tensor: leaf, frozen leaf, constant, no history."""
+        if t.grad_fn:
+            return t.grad_fn
+        if t.requires_grad:
+            return "leaf"
+        if t.frozen:
+            return "frozen leaf"
+        return "constant" if t.id in self.used else "no history"
+
+    def roots(self) -> list[TensorFacts]:
+        return [self.tensor(i) for i in self.snapshot.asked]
+
+    def reached(self) -> list[TensorFacts]:
+        """The leaves that a gradient reaches from the roots."""
+        leaves = [s.tensor for o in self.snapshot.operations for s in o.inputs]
+        return [self.tensor(i) for i in distinct(t for t in leaves if t)]
+
+    def freed(self) -> bool:
+        return any(
+            s.state == "freed"
+            for o in self.snapshot.operations
+            for s in o.saved
+        )
+
+    def remarks(self) -> list[str]:
+        """Sentences below the picture and at the end of the text."""
+        roots = self.roots()
+        remarks = []
+        bare = [
+            name_text(t)
+            for t in roots
+            if not t.grad_fn and not t.requires_grad
+        ]
+        if bare:
+            has, was = ("has", "was") if len(bare) == 1 else ("have", "were")
+            remarks.append(
+                f"{listed(bare)} {has} no history: autograd does not know "
+                f"what {'it' if len(bare) == 1 else 'they'} {was} computed "
+                "from, so backward() would raise."
+            )
+        with_history = [name_text(t) for t in roots if t.grad_fn]
+        if with_history:
+            reached = [name_text(t) for t in self.reached()]
+            remarks.append(
+                f"A gradient of {listed(with_history)} reaches "
+                f"{listed(reached) or 'no leaf'}."
+            )
+        if self.freed():
+            remarks.append(
+                "An earlier backward() freed what was saved here: "
+                "a second backward() would raise."
+            )
+        boxes = len(self.folds)
+        total = len(self.snapshot.operations)
+        if boxes < total:
+            remarks.append(
+                f"{counted(total, 'operation')}, folded into "
+                f"{counted(boxes, 'box').replace('boxs', 'boxes')}."
+            )
+        return [*remarks, *(f"{n}." for n in self.snapshot.notes)]
+
+
+# -- texts
+
+
+def _fold_name(f: Fold, modules: dict[str, str]) -> tuple[str, str]:
+    """The name of a box of operations, and a second line for it."""
+    first = f.operations[0]
+    if f.single:
+        custom = "custom Function, " if first.custom else ""
+        return first.name, custom + first.grad_fn
+    names = [o.name for o in f.operations[: f.period]]
+    if f.times and f.period == 1:
+        return f"{first.name} × {f.times:,}", first.grad_fn
+    path = {o.module for o in f.operations if o.module}
+    few = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    if not f.times:
+        return counted(len(f.operations), "operation"), few
+    label = next(iter(path)) if len(path) == 1 else ""
+    each = counted(f.period, "operation")
+    if label in modules:
+        kind = modules[label].split(",")[0]
+        return f"{kind} × {f.times:,}", f"{label}, {each} each"
+    return f"({few}) × {f.times:,}", f"{each} each"
+
+
+def _text(graph: _Graph) -> str:
+    lines = [f"graph of {listed([name_text(t) for t in graph.roots()])}"]
+    starts = graph.starts()
+    names = {t.id: name_text(t) for t in graph.snapshot.objects}
+    counters: dict[str, int] = {}
+    for t in starts:
+        if t.names == ("(unnamed)",):
+            value = value_of(t)
+            names[t.id] = (
+                value
+                if t.shape == () and value
+                else (f"(unnamed {len(counters) + 1})")
+            )
+            counters[t.id] = 1
+    for t in starts:
+        if names[t.id] != value_of(t) or t.names != ("(unnamed)",):
+            lines.append(f"  {names[t.id]}: {_tensor_text(graph, t)}")
+    for i, f in enumerate(graph.folds):
+        lines.append(f"  #{i + 1} {_operation_text(graph, f, names)}")
+        lines += _saved_texts(f, names)
+    lines += graph.remarks()
+    return "\n".join(svg.legible(line) for line in lines)
+
+
+def _tensor_text(graph: _Graph, t: TensorFacts) -> str:
+    parts = [graph.kind(t), shape_text(t)]
+    value = value_of(t)
+    if value:
+        parts[-1] += f" = {value}"
+    if has_grad_line(t):
+        parts.append(grad_text(t))
+    if t.note:
+        parts.append(t.note)
+    return ", ".join(parts)
+
+
+def _operation_text(graph: _Graph, f: Fold, names: dict[str, str]) -> str:
+    title, second = _fold_name(f, dict(graph.snapshot.modules))
+    sources = []
+    for key, count in graph.inputs(f):
+        one = names[key] if isinstance(key, str) else f"#{key + 1}"
+        sources.append(one if count == 1 else f"{one} (× {count})")
+    made = []
+    for i in graph.outputs(f):
+        t = graph.tensor(i)
+        more = f", {grad_text(t)}" if has_grad_line(t) else ""
+        value = value_of(t)
+        equal = f" = {value}" if value else ""
+        made.append(f"{names[i]} ({shape_text(t)}{equal}{more})")
+    text = f"{title} [{second}]"
+    if sources:
+        text += f" of {', '.join(sources)}"
+    return text + (f" -> {', '.join(made)}" if made else "")
+
+
+def _saved_texts(f: Fold, names: dict[str, str]) -> list[str]:
+    if not f.single:
+        return []
+    lines = []
+    for s in f.operations[0].saved:
+        what = _saved_state(s)
+        if what:
+            lines.append(f"       saved {s.label}: {what}")
+        elif s.tensor:
+            lines.append(f"       saved {s.label}: {names[s.tensor]}")
+    return lines
+
+
+def _saved_state(s: Saved) -> str:
+    if s.state == "freed":
+        return ""
+    return "behind a hook of yours" if s.state == "hidden" else ""
+
+
+def _alt(graph: _Graph) -> str:
+    roots = listed([name_text(t) for t in graph.roots()])
+    operations = [
+        _fold_name(f, dict(graph.snapshot.modules))[0] for f in graph.folds
+    ]
+    if len(operations) > 8:
+        operations = [*operations[:7], f"{len(operations) - 7} more"]
+    steps = f": {', '.join(operations)}" if operations else ""
+    count = counted(len(graph.snapshot.operations), "operation")
+    start = f"Computation graph of {roots}, {count}{steps}."
+    return " ".join([start, *graph.remarks()])
+
+
+# -- boxes and edges
+
+
+@dataclass
+class _Box:
+    """One box: its look and its lines (text, kind of text)."""
+
+    lines: list[tuple[list[str], str]]
+    fill: str
+    stroke: str
+    stroke_width: float = 1.0
+    dashed: bool = False
+    flake: bool = False
+    radius: float = 10.0
+
+    def size(self) -> Size:
+        width = 0.0
+        height = 0.0
+        for texts, kind in self.lines:
+            for one in texts:
+                width = max(width, _width(one, kind))
+            height += len(texts) * _leading(kind)
+        flake = 18 if self.flake else 0
+        return Size(max(width + flake, 14) + 2 * _PAD, height + 12)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """An edge with its look."""
+
+    tail: int
+    head: int
+    text: str = ""
+    dashed: bool = False
+    binding: bool = True
+
+    def room(self) -> Size | None:
+        if not self.text:
+            return None
+        return Size(_width(self.text, "s") + 6, 14)
+
+
+@dataclass(frozen=True)
+class _Frame:
+    title: str
+    members: list[int]
+
+
+def _width(text: str, kind: str) -> float:
+    size = {"n": style.NAME_SIZE, "s": style.SMALL_SIZE, "w": style.SMALL_SIZE}
+    return style.text_width(
+        text.rstrip("\n"), size.get(kind, style.TEXT_SIZE), kind in "nm"
+    )
+
+
+def _leading(kind: str) -> float:
+    return {"n": 18.0, "s": 14.0, "w": 14.0}.get(kind, 15.0)
+
+
+def _tensor_box(t: TensorFacts, kind: str, again: bool = False) -> _Box:
+    names = [n for n in t.names if n != "(unnamed)"]
+    value = value_of(t)
+    if not names and not t.shape and value and not t.requires_grad:
+        lines = [([value], "m")]  # a plain number
+    else:
+        lines = _name_lines(names)
+        short = list(t.shape)
+        dtype = "" if t.dtype == "float32" else f"{t.dtype} "
+        word = "" if t.grad_fn else f"{kind} "
+        lines.append(([f"{word}{dtype}{short}"], "t"))
+        if again:
+            lines[-1] = (["(again)"], "s")
+        else:
+            if value:
+                lines.append((values_lines(t.values), "m"))
+            if has_grad_line(t):
+                lines += _grad_lines(t)
+            if t.note:
+                lines.append((textwrap.wrap(t.note, 30), "s"))
+    if t.grad_fn:
+        return _Box(lines, style.CARD, style.BLUE, 1.2)
+    if t.requires_grad:
+        return _Box(lines, style.LEAF_FILL, style.BLUE, 2.6)
+    return _Box(
+        lines, style.PLAIN_FILL, style.GREY, 1.2, dashed=True, flake=t.frozen
+    )
+
+
+def _grad_lines(t: TensorFacts) -> list[tuple[list[str], str]]:
+    if t.grad is None:
+        return [([".grad None"], "w")]
+    if not value_of(t.grad) or len(t.shape) < 2:
+        return [([grad_text(t)], "b")]
+    return [([".grad"], "b"), (values_lines(t.grad.values), "m")]
+
+
+def _name_lines(names: Sequence[str]) -> list[tuple[list[str], str]]:
+    lines = []
+    for i, name in enumerate(names):
+        prefix = "" if i == 0 else "= "
+        lines.append((svg.wrap(prefix + name, _NAME_WRAP), "n"))
+    return lines
+
+
+def _operation_box(f: Fold, modules: dict[str, str]) -> _Box:
+    title, second = _fold_name(f, modules)
+    lines = [
+        (svg.wrap(title, 34), "t"),
+        (svg.wrap(second, 40), "s"),
+    ]
+    if f.single:
+        for s in f.operations[0].saved:
+            state = _saved_state(s)
+            if state:
+                lines.append(([f"saved {s.label}: {state}"], "s"))
+    wide = 1.0 if f.single else 2.0
+    return _Box(lines, style.OPERATION_FILL, style.GREY, wide, radius=4)
+
+
+def _boxes_and_edges(
+    graph: _Graph,
+) -> tuple[list[_Box], list[_Line], list[_Frame]]:
+    modules = dict(graph.snapshot.modules)
+    boxes: list[_Box] = []
+    of_tensor: dict[str, int] = {}
+    of_fold: dict[int, int] = {}
+    for t in graph.starts():
+        of_tensor[t.id] = len(boxes)
+        boxes.append(_tensor_box(t, graph.kind(t)))
+    for i, f in enumerate(graph.folds):
+        of_fold[i] = len(boxes)
+        boxes.append(_operation_box(f, modules))
+        for made in graph.outputs(f):
+            of_tensor[made] = len(boxes)
+            boxes.append(_tensor_box(graph.tensor(made), ""))
+    edges: list[_Line] = []
+    uses: dict[str, int] = {}
+    total: dict[str | int, int] = {}
+    starts = {t.id for t in graph.starts()}
+    for f in graph.folds:
+        for key, _ in graph.inputs(f):
+            total[key] = total.get(key, 0) + 1
+    for i, f in enumerate(graph.folds):
+        head = of_fold[i]
+        for key, count in graph.inputs(f):
+            text = f"× {count}" if count > 1 else ""
+            if isinstance(key, int):
+                tail = of_fold[key]
+            else:
+                tail = of_tensor[key]
+                uses[key] = uses.get(key, 0) + 1
+                often = key in starts and total[key] > MANY_USES
+                if often and uses[key] > 1:
+                    tail = len(boxes)
+                    t = graph.tensor(key)
+                    boxes.append(_tensor_box(t, "", again=True))
+            edges.append(_Line(tail, head, text))
+        for made in graph.outputs(f):
+            edges.append(_Line(head, of_tensor[made]))
+        edges += _saved_edges(graph, f, head, of_tensor, boxes)
+    return boxes, edges, _frames(graph, of_tensor, of_fold)
+
+
+def _saved_edges(
+    graph: _Graph,
+    f: Fold,
+    head: int,
+    of_tensor: dict[str, int],
+    boxes: list[_Box],
+) -> list[_Line]:
+    if not f.single:
+        return []
+    edges = []
+    for s in f.operations[0].saved:
+        if s.tensor is None:
+            continue
+        text = f"saved: {s.label}"
+        if s.tensor in of_tensor:
+            edges.append(
+                _Line(head, of_tensor[s.tensor], text, True, binding=False)
+            )
+        else:
+            t = graph.tensor(s.tensor)
+            boxes[head].lines.append(([f"{text} {list(t.shape)}"], "s"))
+    return edges
+
+
+def _frames(
+    graph: _Graph, of_tensor: dict[str, int], of_fold: dict[int, int]
+) -> list[_Frame]:
+    members: dict[str, list[int]] = {}
+    modules = graph.snapshot.modules
+    grouped = {
+        path
+        for path in modules
+        for name in graph.snapshot.grouped
+        if not name or path == name or path.startswith(name + ".")
+    }
+    for t in graph.starts():
+        path = t.names[0].rpartition(".")[0]
+        if t.type == "Parameter" and path in grouped:
+            members.setdefault(path, []).append(of_tensor[t.id])
+    for i, f in enumerate(graph.folds):
+        paths = {o.module for o in f.operations}
+        path = paths.pop() if len(paths) == 1 else ""
+        if path in grouped:
+            members.setdefault(path, []).append(of_fold[i])
+    return [
+        _Frame(f"{path}: {modules[path]}" if path else modules[path], boxes)
+        for path, boxes in members.items()
+    ]
+
+
+# -- the picture
+
+
+def _picture(
+    graph: _Graph,
+    boxes: list[_Box],
+    edges: list[_Line],
+    frames: list[_Frame],
+    layout: Layout,
+    alt: str,
+) -> str:
+    parts = []
+    left, top = _EDGE, _EDGE
+    if frames:
+        left, top = _EDGE + 20, _EDGE + 32
+    right = layout.width + left + (20 if frames else 0)
+    for frame in frames:
+        part, end = _draw_frame(frame, boxes, layout, left, top)
+        parts.append(part)
+        right = max(right, end)
+    for edge, spline, label in zip(
+        edges, layout.edges, layout.labels, strict=True
+    ):
+        parts.append(_draw_edge(edge, spline, label, left, top))
+    for one, centre in zip(boxes, layout.boxes, strict=True):
+        parts.append(_draw_box(one, centre, left, top))
+    width = max(right + _EDGE, 300.0)
+    y = top + layout.height + (26 if frames else 0) + 24
+    remarks = graph.remarks() + ([layout.note] if layout.note else [])
+    for remark in remarks:
+        wrapped = textwrap.wrap(remark, int((width - 2 * _EDGE) / 6.2))
+        lines = wrapped[:12]
+        parts.append(svg.text(_EDGE, y, lines, "s", leading=15))
+        y += 15 * len(lines) + 4
+    return svg.document(width, y - 4, "".join(parts), alt)
+
+
+def _draw_frame(
+    frame: _Frame,
+    boxes: list[_Box],
+    layout: Layout,
+    left: float,
+    top: float,
+) -> tuple[str, float]:
+    x0 = y0 = float("inf")
+    x1 = y1 = 0.0
+    for i in frame.members:
+        (x, y), size = layout.boxes[i], boxes[i].size()
+        x0, x1 = min(x0, x - size.width / 2), max(x1, x + size.width / 2)
+        y0, y1 = min(y0, y - size.height / 2), max(y1, y + size.height / 2)
+    title = frame.title
+    x0, y0, x1, y1 = x0 - 10, y0 - 22, x1 + 10, y1 + 8
+    part = svg.box(
+        left + x0, top + y0, x1 - x0, y1 - y0, style.GROUP_FILL, "#b0b0b0"
+    )
+    part += svg.text(left + x0 + 6, top + y0 + 14, title, "s")
+    return part, left + max(x1, x0 + 6 + _width(title, "s"))
+
+
+def _draw_edge(
+    edge: _Line,
+    spline: Sequence[svg.Point],
+    label: svg.Point | None,
+    left: float,
+    top: float,
+) -> str:
+    colour = style.GREY if edge.dashed else style.SOFT_INK
+    path = [(x + left, y + top) for x, y in spline]
+    curved = len(path) > 2
+    part = svg.line(path, colour, 1.2, edge.dashed, curved)
+    part += svg.arrow_head(path[-2], path[-1], colour)
+    if edge.text and label:
+        x, y = label[0] + left, label[1] + top + 4
+        part += svg.text(x, y, edge.text, "s", "middle")
+    return part
+
+
+def _draw_box(one: _Box, centre: svg.Point, left: float, top: float) -> str:
+    size = one.size()
+    x = left + centre[0] - size.width / 2
+    y = top + centre[1] - size.height / 2
+    part = svg.box(
+        x,
+        y,
+        size.width,
+        size.height,
+        one.fill,
+        one.stroke,
+        one.stroke_width,
+        one.dashed,
+        one.radius,
+    )
+    middle = left + centre[0] + (9 if one.flake else 0)
+    if one.flake:
+        part += svg.snowflake(x + 14, y + size.height / 2)
+    baseline = y + 6
+    for texts, kind in one.lines:
+        baseline += _leading(kind)
+        part += svg.text(
+            middle, baseline - 4, texts, kind, "middle", _leading(kind)
+        )
+        baseline += (len(texts) - 1) * _leading(kind)
+    return part

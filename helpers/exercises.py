@@ -1,0 +1,166 @@
+"""predict, check and expect_error: what the lessons ask and answer.
+
+Questions and checks stand in ``helpers/lessons``, one module a lesson, so
+that no answer can be read in the notebook's own cell and a translation finds
+them in one place.  A prediction is plain ``<details>``: it answers by click
+and by key, in slides, without a kernel, a script or a network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .diagrams import style
+from .diagrams.svg import escape
+from .lessons import EXERCISES, QUESTIONS
+from .lessons.kinds import CORRECT, Question
+
+__all__ = ["check", "expect_error", "predict"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Something that a notebook shows as HTML and a terminal as text."""
+
+    html: str
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+
+def predict(question: str | Question) -> Shown:
+    """Show a question whose options answer back.
+
+    ``question`` is the id of one in ``helpers/lessons``, or a
+    :class:`~helpers.lessons.kinds.Question` of your own.
+
+    Raises KeyError for an unknown id, with the ids that there are.
+
+    >>> print(predict("clone-memory").text.splitlines()[0])
+    Predict: Which of b, c and d look at the memory of a?
+    """
+    if not isinstance(question, Question):
+        if question not in QUESTIONS:
+            known = ", ".join(QUESTIONS)
+            raise KeyError(f"no question {question!r}; there are: {known}")
+        question = QUESTIONS[question]
+    letters = "ABCDEFGH"[: len(question.options)]
+    lines = [f"Predict: {question.text}"]
+    answers = ["Answers (choose first):"]
+    folded = ""
+    for letter, option in zip(letters, question.options, strict=True):
+        verdict = "Right." if option.right else "No."
+        lines.append(f"  {letter}. {option.text}")
+        answers.append(f"  {letter}: {verdict} {option.reason}")
+        folded += (
+            '<details style="margin:6px 0"><summary style="cursor:pointer">'
+            f"{letter}. {_marked_up(option.text)}</summary>"
+            f'<div style="margin:4px 0 8px 24px"><b>{verdict}</b> '
+            f"{_marked_up(option.reason)}</div></details>"
+        )
+    head = f"<b>Predict.</b> {_marked_up(question.text)}"
+    return Shown(_card(head + folded), "\n".join([*lines, *answers]))
+
+
+def check(exercise: str, *results: Any) -> Shown:
+    """Look at a student's result and say what is right or likely wrong.
+
+    Untouched (``...``, or a function that returns nothing) it says "not done
+    yet".  It never raises on a student's mistake, whatever the result is.
+
+    Raises KeyError for an unknown id, with the ids that there are.
+
+    >>> check("clone-backup", ..., ...)
+    clone-backup: not done yet (3 minutes, easy)
+    """
+    if exercise not in EXERCISES:
+        known = ", ".join(EXERCISES)
+        raise KeyError(f"no exercise {exercise!r}; there are: {known}")
+    asked = EXERCISES[exercise]
+    effort = f"{asked.minutes} minutes, {asked.difficulty}"
+    if any(result is Ellipsis for result in results):
+        return _said(exercise, f"not done yet ({effort})")
+    try:
+        with torch.random.fork_rng(devices=[]):
+            verdict = asked.look(*results)
+    except Exception as error:  # a student's code may do anything
+        kind = type(error).__name__
+        verdict = f"your code raised {kind}: {_first_line(error)}"
+    if verdict is Ellipsis:
+        return _said(exercise, f"not done yet ({effort})")
+    if verdict != CORRECT:
+        return _said(exercise, f"not yet: {verdict}")
+    more = f": {asked.said_when_correct}" if asked.said_when_correct else ""
+    return _said(exercise, f"correct{more}")
+
+
+@contextmanager
+def expect_error(kind: type[BaseException], message: str) -> Iterator[None]:
+    """Show the error that the block raises, and fail when it is another one.
+
+    ``message`` must stand in the error's text.  What is shown is what a
+    student would meet, without the traceback.
+
+    Raises AssertionError when the block raises nothing or something else.
+
+    >>> with expect_error(ZeroDivisionError, "division by zero"):
+    ...     1 / 0
+    ZeroDivisionError: division by zero
+    """
+    try:
+        yield
+    except kind as error:
+        text = str(error)
+        if message not in text:
+            raise AssertionError(
+                f"expected {kind.__name__} with {message!r}, "
+                f"but its message was: {text}"
+            ) from error
+        print(f"{type(error).__name__}: {text}")
+    except Exception as error:
+        raise AssertionError(
+            f"expected {kind.__name__} with {message!r}, "
+            f"but {type(error).__name__} came: {error}"
+        ) from error
+    else:
+        raise AssertionError(
+            f"expected {kind.__name__} with {message!r}, but nothing was "
+            "raised"
+        )
+
+
+def _said(exercise: str, verdict: str) -> Shown:
+    text = f"{exercise}: {verdict}"
+    return Shown(
+        _card(f"<b>{escape(exercise)}:</b> {_marked_up(verdict)}"), text
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["(without a message)"])[0]
+
+
+def _marked_up(text: str) -> str:
+    """Escape text and set what stands in backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _card(inside: str) -> str:
+    look = (
+        f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
+        f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
+        "max-width:760px;line-height:1.5"
+    )
+    return f'<div style="{look}">{inside}</div>'

@@ -1,0 +1,232 @@
+"""What is known about a moment of a program: plain data, no torch.
+
+A :class:`Snapshot` holds names, tensors, storages and the autograd graph.
+Every picture, text and table is a pure function of it.  Ids are running
+numbers in order of first appearance (``t0``, ``s0``, ``n0``), so that the same
+program gives the same bytes on every run and every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "Cell",
+    "Operation",
+    "Saved",
+    "Snapshot",
+    "Source",
+    "StorageFacts",
+    "Strip",
+    "TensorFacts",
+    "number_text",
+]
+
+
+def number_text(value: Any) -> str:
+    """Write one value short and with its kind: 2 is an int, 2.0 a float.
+
+    >>> number_text(2), number_text(2.0), number_text(0.36787944)
+    ('2', '2.0', '0.3679')
+    """
+    if isinstance(value, complex):
+        return f"{value.real:.4g}{value.imag:+.4g}j"
+    if isinstance(value, float):
+        text = f"{value:.4g}"
+        return f"{text}.0" if text.lstrip("-").isdigit() else text
+    return str(value)
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """One tensor object (or NumPy array) and all the names it has.
+
+    ``shape``, ``stride`` and ``offset`` count elements, as torch does;
+    ``start`` is the byte of the storage where the first element lies.
+    ``stride``, ``offset``, ``start`` and ``storage`` are None for a tensor
+    that has no storage to show, and ``note`` then says why.  ``values`` is
+    what ``tolist()`` gives, None for more than a few elements.
+    """
+
+    id: str
+    names: tuple[str, ...]
+    type: str
+    dtype: str
+    shape: tuple[int, ...]
+    device: str = "cpu"
+    stride: tuple[int, ...] | None = None
+    offset: int | None = None
+    start: int | None = None
+    itemsize: int = 1
+    storage: str | None = None
+    requires_grad: bool = False
+    is_leaf: bool = True
+    grad_fn: str | None = None
+    retains_grad: bool = False
+    grad: TensorFacts | None = None
+    grad_norm: float | None = None
+    version: int | None = None
+    values: Any = None
+    note: str = ""
+
+    @property
+    def numel(self) -> int:
+        """The number of elements, the product of the shape."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def is_array(self) -> bool:
+        """True for a NumPy array: a name on memory, without autograd."""
+        return self.type == "ndarray"
+
+    @property
+    def frozen(self) -> bool:
+        """True where the data says that it does not train any more.
+
+        A Parameter without requires_grad, or a leaf that still holds a
+        ``.grad`` although it requires none.
+        """
+        stale = self.grad is not None
+        return not self.requires_grad and (self.type == "Parameter" or stale)
+
+    def positions(self) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Each index with the byte of the storage where its element starts.
+
+        >>> t = TensorFacts("t0", ("t",), "Tensor", "float32", (2, 2),
+        ...                 stride=(1, 2), offset=0, start=0, itemsize=4)
+        >>> list(t.positions())
+        [((0, 0), 0), ((0, 1), 8), ((1, 0), 4), ((1, 1), 12)]
+        """
+        if self.start is None or self.stride is None or not self.numel:
+            return
+        index = [0] * len(self.shape)
+        while True:
+            steps = zip(index, self.stride, strict=True)
+            reach = sum(i * s for i, s in steps) * self.itemsize
+            yield tuple(index), self.start + reach
+            for axis in reversed(range(len(index))):
+                index[axis] += 1
+                if index[axis] < self.shape[axis]:
+                    break
+                index[axis] = 0
+            else:
+                return
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One element of a storage: its running number and its value as text."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A storage read with one dtype: ``count`` cells, the first few shown."""
+
+    dtype: str
+    itemsize: int
+    count: int
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class StorageFacts:
+    """One piece of memory and how its bytes read.
+
+    ``version`` is the version counter of the tensors on it; a tensor that
+    does not share that counter says its own.
+    """
+
+    id: str
+    nbytes: int
+    device: str = "cpu"
+    version: int | None = None
+    strips: tuple[Strip, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an input of an operation comes from.
+
+    An output of another operation, a leaf, or nothing that autograd knows
+    (both None): a constant or a frozen tensor.
+    """
+
+    operation: str | None = None
+    output: int = 0
+    tensor: str | None = None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A tensor that an operation saved for backward."""
+
+    label: str
+    tensor: str | None = None
+    state: str = "kept"  # "kept", "freed" or "hidden" behind a user's hook
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A node of the autograd graph: the operation it belongs to."""
+
+    id: str
+    name: str
+    grad_fn: str
+    inputs: tuple[Source, ...] = ()
+    constants: tuple[str, ...] = ()
+    outputs: tuple[tuple[int, str], ...] = ()
+    saved: tuple[Saved, ...] = ()
+    custom: bool = False
+    module: str = ""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a program's names, tensors and storages are at one moment.
+
+    ``tensors`` maps every name to its :class:`TensorFacts`; ``objects`` holds
+    each tensor object once, in order of first appearance; ``asked`` the ids
+    of those that were asked for; ``modules`` a line of text for each module
+    path that an operation or a parameter belongs to, ``grouped`` the paths
+    that were handed in to group by; ``notes`` what the reader must know and
+    no box says.
+    """
+
+    objects: tuple[TensorFacts, ...] = ()
+    storages: tuple[StorageFacts, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    asked: tuple[str, ...] = ()
+    modules: Mapping[str, str] = field(default_factory=dict)
+    grouped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def tensors(self) -> dict[str, TensorFacts]:
+        """Each name with the facts of its tensor."""
+        return {name: t for t in self.objects for name in t.names}
+
+    @property
+    def by_id(self) -> dict[str, TensorFacts]:
+        """Each tensor object by its id."""
+        return {t.id: t for t in self.objects}
+
+    def shares_storage(self, first: str, second: str) -> bool:
+        """Say whether two names look at the same memory.
+
+        Raises KeyError, with the names that exist, for an unknown name.
+        """
+        names = self.tensors
+        for name in (first, second):
+            if name not in names:
+                known = ", ".join(names) or "none"
+                raise KeyError(f"no tensor is named {name!r}; known: {known}")
+        a, b = names[first].storage, names[second].storage
+        return a is not None and a == b

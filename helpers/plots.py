@@ -1,0 +1,115 @@
+"""Two small plots with the course's look, a text twin and an alt text."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .diagrams import style
+from .diagrams.diagram import Diagram
+from .diagrams.svg import legible
+
+__all__ = ["plot_bars", "plot_lines"]
+
+_MARKS = "os^Dv"  # a line is told by its mark, not only by its colour
+_DASHES = ("-", "--", "-.", ":")
+
+
+def plot_bars(values: Mapping[str, float], title: str) -> Diagram:
+    """Draw a bar for each name; values are rounded to two decimals.
+
+    >>> print(plot_bars({"w": 0.3, "b": 0.0}, "moved"))
+    moved
+      w: 0.30
+      b: 0.00
+    """
+    written = {name: f"{float(v):.2f}" for name, v in values.items()}
+
+    def fill(axes: Any) -> None:
+        places = range(len(values))[::-1]
+        heights = [float(v) for v in values.values()]
+        axes.barh(places, heights, color=style.BLUE, height=0.6)
+        for place, height, text in zip(
+            places, heights, written.values(), strict=True
+        ):
+            axes.annotate(
+                text,
+                (max(height, 0), place),
+                (4, 0),
+                textcoords="offset points",
+                va="center",
+            )
+        axes.set_yticks(places, list(written))
+        axes.margins(x=0.15)
+
+    lines = [title, *(f"  {name}: {text}" for name, text in written.items())]
+    pairs = ", ".join(f"{name} {text}" for name, text in written.items())
+    height = 1.0 + 0.36 * len(values)
+    return _diagram(
+        fill, height, title, "\n".join(lines), f"{title}: {pairs}."
+    )
+
+
+def plot_lines(
+    series: Mapping[str, Sequence[float]], title: str, x: str = "step"
+) -> Diagram:
+    """Draw a line for each name over the steps 0, 1, 2, …
+
+    >>> print(plot_lines({"loss": [4.0, 1.0, 0.25]}, "loss"))
+    loss
+      loss: 4.00 at step 0, 0.25 at step 2
+    """
+    numbers = {name: [float(v) for v in row] for name, row in series.items()}
+
+    def fill(axes: Any) -> None:
+        colours = [line for line, _ in style.STORAGE_COLOURS]
+        for i, (name, row) in enumerate(numbers.items()):
+            axes.plot(
+                row,
+                label=name,
+                color=colours[i % len(colours)],
+                marker=_MARKS[i % len(_MARKS)],
+                linestyle=_DASHES[i % len(_DASHES)],
+                markevery=max(len(row) // 8, 1),
+            )
+        axes.set_xlabel(x)
+        axes.set_ylim(bottom=min(0.0, *(min(r) for r in numbers.values())))
+        axes.legend(frameon=False)
+
+    ends = [
+        f"{name}: {row[0]:.2f} at {x} 0, {row[-1]:.2f} at {x} {len(row) - 1}"
+        for name, row in numbers.items()
+    ]
+    text = "\n".join([title, *(f"  {end}" for end in ends)])
+    return _diagram(fill, 3.2, title, text, f"{title}: {'; '.join(ends)}.")
+
+
+def _diagram(
+    fill: Any, height: float, title: str, text: str, alt: str
+) -> Diagram:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    look = {
+        "svg.hashsalt": "helpers",
+        "svg.fonttype": "none",
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.parse_math": False,
+    }
+    with rc_context(look):
+        figure = Figure(figsize=(7, height), layout="constrained")
+        axes = figure.add_subplot()
+        axes.set_title(title, fontsize=12)
+        fill(axes)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    return Diagram(svg, legible(text), legible(alt))
