@@ -17,7 +17,12 @@ _MARKS = "os^Dv"  # a line is told by its mark, not only by its colour
 _DASHES = ("-", "--", "-.", ":")
 
 
-def plot_bars(values: Mapping[str, float], title: str) -> Diagram:
+def _number(value: Any) -> float:
+    """A number, or a tensor with one element, as a float."""
+    return float(value.item() if hasattr(value, "item") else value)
+
+
+def plot_bars(values: Mapping[str, Any], title: str) -> Diagram:
     """Draw a bar for each name; values are rounded to two decimals.
 
     >>> print(plot_bars({"w": 0.3, "b": 0.0}, "moved"))
@@ -25,11 +30,11 @@ def plot_bars(values: Mapping[str, float], title: str) -> Diagram:
       w: 0.30
       b: 0.00
     """
-    written = {name: f"{float(v):.2f}" for name, v in values.items()}
+    written = {name: f"{_number(v):.2f}" for name, v in values.items()}
 
     def fill(axes: Any) -> None:
         places = range(len(values))[::-1]
-        heights = [float(v) for v in values.values()]
+        heights = [_number(v) for v in values.values()]
         axes.barh(places, heights, color=style.BLUE, height=0.6)
         for place, height, text in zip(
             places, heights, written.values(), strict=True
@@ -61,7 +66,7 @@ def plot_lines(
     loss
       loss: 4.00 at step 0, 0.25 at step 2
     """
-    numbers = {name: [float(v) for v in row] for name, row in series.items()}
+    numbers = {name: [_number(v) for v in row] for name, row in series.items()}
 
     def fill(axes: Any) -> None:
         colours = [line for line, _ in style.STORAGE_COLOURS]

@@ -114,23 +114,28 @@ def saved_tensors(node: Node) -> list[tuple[str, torch.Tensor | None, str]]:
         many = isinstance(raw, (tuple, list))
         for i, one in enumerate(raw if many else [raw]):
             each = f"{label} {i}" if many and len(raw) > 1 else label
-            found += _unpacked(each, one)
+            if one.unpack_hook is not None:
+                found.append((each, None, "hidden"))
+            elif one.data is not None:
+                found.append((each, one.data, "kept"))
+            elif _is_freed(node, name):
+                found.append((each, None, "freed"))
     return found
+
+
+def _is_freed(node: Node, raw_name: str) -> bool:
+    """Tell what was freed from what was never saved."""
+    plain = "saved_tensors" if is_custom(node) else raw_name[4:]
+    try:
+        getattr(node, plain)
+    except RuntimeError:
+        return True
+    return False
 
 
 @functools.cache
 def _raw_names(kind: type) -> tuple[str, ...]:
     return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
-
-
-def _unpacked(label: str, raw: Any) -> list[tuple[str, Any, str]]:
-    try:
-        if raw.unpack_hook is not None:
-            return [(label, None, "hidden")]
-        tensor = raw.data
-    except RuntimeError:
-        return [(label, None, "freed")]
-    return [(label, tensor, "kept")] if tensor is not None else []
 
 
 def constants_of(node: Node) -> list[torch.Tensor]:

@@ -86,12 +86,15 @@ class _Graph:
         uses: dict[str | int, int] = {}
         inside = {o.id for o in f.operations}
         for o in f.operations:
+            constants = list(o.constants) if f.single else []
             for source in o.inputs:
+                if source.operation in inside:
+                    continue
                 key = self._key(source)
-                if key is not None and source.operation not in inside:
+                if key is None and constants:
+                    key = constants.pop(0)
+                if key is not None:
                     uses[key] = uses.get(key, 0) + 1
-            for constant in o.constants if f.single else ():
-                uses[constant] = uses.get(constant, 0) + 1
         return list(uses.items())
 
     def _key(self, source: Source) -> str | int | None:
@@ -131,10 +134,18 @@ class _Graph:
     def roots(self) -> list[TensorFacts]:
         return [self.tensor(i) for i in self.snapshot.asked]
 
-    def reached(self) -> list[TensorFacts]:
-        """The leaves that a gradient reaches from the roots."""
-        leaves = [s.tensor for o in self.snapshot.operations for s in o.inputs]
-        return [self.tensor(i) for i in distinct(t for t in leaves if t)]
+    def reached(self, root: TensorFacts) -> tuple[str, ...]:
+        """The leaves that a gradient of one root reaches, by name."""
+        operations = {o.id: o for o in self.snapshot.operations}
+        makers = {t: o.id for o in operations.values() for _, t in o.outputs}
+        wanted = {makers[root.id]} if root.id in makers else set()
+        leaves: set[str] = set()
+        for o in reversed(self.snapshot.operations):
+            if o.id in wanted:
+                wanted |= {s.operation for s in o.inputs if s.operation}
+                leaves |= {s.tensor for s in o.inputs if s.tensor}
+        order = [i for t in self.starts() if (i := t.id) in leaves]
+        return tuple(name_text(self.tensor(i)) for i in order)
 
     def freed(self) -> bool:
         return any(
@@ -159,11 +170,13 @@ class _Graph:
                 f"what {'it' if len(bare) == 1 else 'they'} {was} computed "
                 "from, so backward() would raise."
             )
-        with_history = [name_text(t) for t in roots if t.grad_fn]
-        if with_history:
-            reached = [name_text(t) for t in self.reached()]
+        by_reach: dict[tuple[str, ...], list[str]] = {}
+        for t in roots:
+            if t.grad_fn:
+                by_reach.setdefault(self.reached(t), []).append(name_text(t))
+        for reached, names in by_reach.items():
             remarks.append(
-                f"A gradient of {listed(with_history)} reaches "
+                f"A gradient of {listed(names)} reaches "
                 f"{listed(reached) or 'no leaf'}."
             )
         if self.freed():

@@ -95,28 +95,6 @@ QUESTIONS = {
             ),
         ),
     ),
-    "clone-detach-gradient": Question(
-        "And with `loss = x * 2 + x.detach() * 3`?",
-        (
-            wrong(
-                "5: the numbers are the same",
-                "The loss is the same, its graph is not: the detached "
-                "tensor has no way back to `x`.",
-                "one-detach-cuts-all-before",
-            ),
-            right(
-                "2: only the direct path brings a gradient",
-                "`x.detach()` is a constant for autograd, so `* 3` "
-                "contributes nothing.",
-            ),
-            wrong(
-                "None: one detach cuts the whole loss",
-                "A detach cuts the path that goes through it. The other "
-                "path stays.",
-                "detach-then-backward",
-            ),
-        ),
-    ),
 }
 
 

@@ -96,7 +96,8 @@ QUESTIONS = {
         ),
     ),
     "freeze-flow": Question(
-        "`loss = frozen(first(x))`, and the layer `frozen` is frozen. "
+        "Two layers in a row, with the weights 2 and 5: "
+        "`loss = frozen(first(x))`. The second one is frozen. "
         "Does `first` get a gradient?",
         (
             wrong(
@@ -135,11 +136,20 @@ def _trained() -> tuple[nn.Module, torch.optim.Optimizer]:
     return layer, optimizer
 
 
-def _look_at_w(w: Any) -> str:
+def _look_at_w(w: Any) -> Any:
     if not isinstance(w, torch.Tensor):
         return f"w is a {type(w).__name__}; keep it a tensor."
+    if (
+        w.requires_grad
+        and w.grad is not None
+        and "require_grad" not in (vars(w))
+    ):
+        return ...
     if w.requires_grad:
-        return "w still requires grad: is the flag set on w itself?"
+        return (
+            "w still requires grad: is the flag spelled requires_grad, and "
+            "set on w itself?"
+        )
     if w.grad is not None:
         return (
             "w is frozen and its old gradient is still there: an optimizer "

@@ -91,28 +91,6 @@ QUESTIONS = {
             ),
         ),
     ),
-    "split-learns": Question(
-        "A GAN trains its critic with `critic(fake.detach())`. "
-        "How can the generator ever learn?",
-        (
-            wrong(
-                "It can't: fake is detached for good",
-                "detach() returns a second tensor. `fake` itself keeps "
-                "its history.",
-                "gan-detach-g-never-learns",
-            ),
-            right(
-                "In its own step, with `critic(fake)`",
-                "There the same `fake` goes in undetached.",
-            ),
-            wrong(
-                "The detached tensor gets requires_grad back later",
-                "It would be a leaf of its own: nothing would reach the "
-                "generator.",
-                "detached-never-grad-claim",
-            ),
-        ),
-    ),
 }
 
 
@@ -124,7 +102,11 @@ def _two() -> tuple[nn.Module, nn.Module, torch.Tensor]:
     return a, b, torch.ones(1, 1)
 
 
-def _look_at_a_only(a: Any, b: Any) -> str:
+def _look_at_a_only(a: Any, b: Any) -> Any:
+    if a.weight.grad is not None and b.weight.grad is not None:
+        if b.weight.requires_grad:
+            return ...
+        return "B.weight.grad is there too: freeze B before it runs."
     if a.weight.grad is None and b.weight.grad is None:
         return (
             "A.weight.grad is None and so is B's: is a detach or a no_grad "

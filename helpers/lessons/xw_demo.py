@@ -122,16 +122,25 @@ def _example() -> tuple[torch.Tensor, torch.Tensor]:
     return x, w
 
 
-def _look_at_x_only(x: Any, w: Any) -> str:
-    if x.grad is None and w.grad is None:
+def _look_at_x_only(y: Any, x: Any, w: Any) -> str:
+    if not isinstance(y, torch.Tensor):
+        return f"y is a {type(y).__name__}; make it the product of x and w."
+    if not torch.equal(y, torch.matmul(x, w)):
+        return "y holds other numbers than torch.matmul(x, w)."
+    if not w.requires_grad:
+        return "w is frozen now; leave its flag alone and cut the path."
+    if not y.requires_grad:
         return (
-            "neither x nor w has a gradient: the detach stands on the only "
-            "path from x to the loss."
+            "neither x nor w would get a gradient: the detach stands on the "
+            "only path from x to the loss."
         )
-    if x.grad is None:
-        return "w has the gradient and x has none: detach the other factor."
-    if w.grad is not None:
-        return "w.grad is there too: detach w where it goes into the product."
+    to_x, to_w = torch.autograd.grad(
+        y.sum(), (x, w), retain_graph=True, allow_unused=True
+    )
+    if to_x is None:
+        return "w would learn and x would not: detach the other factor."
+    if to_w is not None:
+        return "w would learn too: detach it where it goes into the product."
     return CORRECT
 
 
