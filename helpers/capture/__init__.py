@@ -189,19 +189,36 @@ class _Taking:
                 key = (node, tensor.output_nr)
                 if key not in results or id(tensor) in self.found:
                     results[key] = tensor
-        by_memory = _by_memory(mine.values())
         for leaf in nodes.leaves_of(order):
             self._add(leaf, None)
         kept: list[torch.Tensor] = []  # ids stay true while objects live
+        known = _by_memory(mine.values())
+        constant = _by_memory(t for t in mine.values() if not t.requires_grad)
 
-        def tensor_id(tensor: torch.Tensor) -> str:
+        def saved_id(tensor: torch.Tensor) -> str:
             kept.append(tensor)
             if id(tensor) not in self.found and id(tensor) not in mine:
-                tensor = by_memory.get(_memory(tensor), tensor)
+                tensor = known.get(_memory(tensor), tensor)
             return self._add(tensor, None).id
 
-        ids = {key: self._add(t, None).id for key, t in results.items()}
-        return nodes.read_operations(order, tensor_id, ids, self.saved)
+        def constant_id(tensor: torch.Tensor) -> str:
+            kept.append(tensor)
+            if id(tensor) not in self.found and id(tensor) not in mine:
+                tensor = constant.get(_memory(tensor), tensor)
+            found = self._add(tensor, None)
+            source = known.get(_memory(tensor))
+            if found.names == [UNNAMED] and source is not None:
+                # most often the detached twin of a tensor with a history
+                name = self._add(source, None).names[0]
+                found.note = f"same storage as {name}"
+            return found.id
+
+        return nodes.read_operations(
+            order,
+            constant_id,
+            saved_id if self.saved else None,
+            {key: self._add(t, None).id for key, t in results.items()},
+        )
 
     def _named_tensors(self) -> Iterable[torch.Tensor]:
         everything = {**self.caller.around, **self.caller.variables}

@@ -170,17 +170,20 @@ def leaves_of(order: list[Node]) -> list[torch.Tensor]:
 def read_operations(
     order: list[Node],
     tensor_id: Callable[[torch.Tensor], str],
+    saved_id: Callable[[torch.Tensor], str] | None,
     results: dict[tuple[Node, int], str],
-    with_saved: bool,
 ) -> list[Operation]:
     """Turn nodes in forward order into operations of the model.
 
-    ``tensor_id`` names a leaf, a constant or a saved tensor; ``results`` says
-    which output of a node is which known tensor.  Without ``with_saved``, of
-    what was saved only the state is told.
+    ``tensor_id`` gives the id of a leaf or a constant, ``saved_id`` that of a
+    saved tensor (None: tell only its state); ``results`` says which output of
+    a node is which known tensor.
     """
     running = [node for node in order if not accumulates(node)]
     ids = {node: f"n{i}" for i, node in enumerate(running)}
+    outputs: dict[Node, list[tuple[int, str]]] = {}
+    for (node, number), known in results.items():
+        outputs.setdefault(node, []).append((number, known))
 
     def source(node: Node | None, output: int) -> Source:
         if node is None:
@@ -189,31 +192,20 @@ def read_operations(
             return Source(tensor=tensor_id(node.variable))
         return Source(operation=ids[node], output=output)
 
-    outputs: dict[Node, list[tuple[int, str]]] = {}
-    for (node, number), known in results.items():
-        outputs.setdefault(node, []).append((number, known))
-    operations = []
-    for node in running:
-        inputs = tuple(source(n, k) for n, k in node.next_functions)
-        constants = tuple(tensor_id(t) for t in constants_of(node))
-        saved = tuple(
-            Saved(
-                label,
-                tensor_id(t) if with_saved and t is not None else None,
-                state,
-            )
-            for label, t, state in saved_tensors(node)
+    def saved(label: str, tensor: torch.Tensor | None, state: str) -> Saved:
+        known = saved_id and tensor is not None
+        return Saved(label, saved_id(tensor) if known else None, state)
+
+    return [
+        Operation(
+            ids[node],
+            operation_name(node),
+            grad_fn_name(node),
+            tuple(source(n, k) for n, k in node.next_functions),
+            tuple(tensor_id(t) for t in constants_of(node)),
+            tuple(sorted(outputs.get(node, ()))),
+            tuple(saved(*one) for one in saved_tensors(node)),
+            is_custom(node),
         )
-        operations.append(
-            Operation(
-                ids[node],
-                operation_name(node),
-                grad_fn_name(node),
-                inputs,
-                constants,
-                tuple(sorted(outputs.get(node, ()))),
-                saved,
-                is_custom(node),
-            )
-        )
-    return operations
+        for node in running
+    ]

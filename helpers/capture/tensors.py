@@ -25,6 +25,7 @@ class Found:
     names: list[str] = field(default_factory=list)
     storage: str | None = None
     start: int | None = None
+    note: str = ""
 
 
 def gradient_of(tensor: Leaf) -> torch.Tensor | None:
@@ -105,7 +106,7 @@ def _torch_facts(
         grad_norm=_norm(tensor) if grad is not None else None,
         version=_version(tensor),
         values=_values(tensor),
-        note=_note(tensor, plain),
+        note=found.note or _note(tensor, plain),
     )
 
 
