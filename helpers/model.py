@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "UNNAMED",
     "Cell",
     "Operation",
     "Saved",
@@ -23,6 +24,8 @@ __all__ = [
     "TensorFacts",
     "number_text",
 ]
+
+UNNAMED = "(unnamed)"  # the name of a tensor that the caller has no name for
 
 
 def number_text(value: Any) -> str:
@@ -175,7 +178,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Operation:
-    """A node of the autograd graph: the operation it belongs to."""
+    """A node of the autograd graph: the operation it belongs to.
+
+    ``saved`` is filled only where it was asked for; ``freed`` says that an
+    earlier backward took what had been saved.
+    """
 
     id: str
     name: str
@@ -185,6 +192,7 @@ class Operation:
     outputs: tuple[tuple[int, str], ...] = ()
     saved: tuple[Saved, ...] = ()
     custom: bool = False
+    freed: bool = False
     module: str = ""
 
 

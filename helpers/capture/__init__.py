@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..model import Operation, Snapshot, TensorFacts
+from ..model import UNNAMED, Operation, Snapshot, TensorFacts
 from . import nodes, storages
 from .names import Caller, look_at
 from .tensors import Found, gradient_of, tensor_facts
@@ -20,7 +20,6 @@ from .things import Leaf, is_leaf, refusal, tensors_in
 
 __all__ = ["Caller", "look_at", "take"]
 
-UNNAMED = "(unnamed)"
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
 
 Named = list[tuple[str | None, Any]]

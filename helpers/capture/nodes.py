@@ -17,6 +17,7 @@ import torch
 from ..model import Operation, Saved, Source
 
 Node = Any  # torch.autograd.graph.Node, also for custom Functions
+SavedTensor = tuple[str, "torch.Tensor | None", str]  # label, tensor, state
 
 # A saved tensor with such a name is the operation's result, not an input.
 _RESULT = re.compile(r"result\d*$|output$")
@@ -97,7 +98,7 @@ def is_custom(node: Node) -> bool:
     return isinstance(node, torch.autograd.function.BackwardCFunction)
 
 
-def saved_tensors(node: Node) -> list[tuple[str, torch.Tensor | None, str]]:
+def saved_tensors(node: Node) -> list[SavedTensor]:
     """Return what a node saved: label, tensor, and its state.
 
     The state is "kept", "freed" by an earlier backward, or "hidden" behind
@@ -138,7 +139,7 @@ def _raw_names(kind: type) -> tuple[str, ...]:
     return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
 
 
-def constants_of(node: Node) -> list[torch.Tensor]:
+def constants_of(node: Node, saved: list[SavedTensor]) -> list[torch.Tensor]:
     """Return the inputs that want no gradient, as far as they were saved.
 
     At most as many as the node has inputs without a way back.
@@ -147,7 +148,7 @@ def constants_of(node: Node) -> list[torch.Tensor]:
     if not free:
         return []
     found: list[torch.Tensor] = []
-    for label, tensor, _ in saved_tensors(node):
+    for label, tensor, _ in saved:
         if tensor is None or _RESULT.search(label) or tensor.requires_grad:
             continue
         if all(tensor is not other for other in found):
@@ -176,8 +177,8 @@ def read_operations(
     """Turn nodes in forward order into operations of the model.
 
     ``tensor_id`` gives the id of a leaf or a constant, ``saved_id`` that of a
-    saved tensor (None: tell only its state); ``results`` says which output of
-    a node is which known tensor.
+    saved tensor (None: leave them out); ``results`` says which output of a
+    node is which known tensor.
     """
     running = [node for node in order if not accumulates(node)]
     ids = {node: f"n{i}" for i, node in enumerate(running)}
@@ -192,20 +193,21 @@ def read_operations(
             return Source(tensor=tensor_id(node.variable))
         return Source(operation=ids[node], output=output)
 
-    def saved(label: str, tensor: torch.Tensor | None, state: str) -> Saved:
-        known = saved_id and tensor is not None
-        return Saved(label, saved_id(tensor) if known else None, state)
-
-    return [
-        Operation(
+    def operation(node: Node) -> Operation:
+        saved = saved_tensors(node)
+        return Operation(
             ids[node],
             operation_name(node),
             grad_fn_name(node),
             tuple(source(n, k) for n, k in node.next_functions),
-            tuple(tensor_id(t) for t in constants_of(node)),
+            tuple(tensor_id(t) for t in constants_of(node, saved)),
             tuple(sorted(outputs.get(node, ()))),
-            tuple(saved(*one) for one in saved_tensors(node)),
+            tuple(
+                Saved(label, saved_id(t) if t is not None else None, state)
+                for label, t, state in (saved if saved_id else ())
+            ),
             is_custom(node),
+            any(state == "freed" for _, _, state in saved),
         )
-        for node in running
-    ]
+
+    return [operation(node) for node in running]

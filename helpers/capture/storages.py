@@ -50,6 +50,8 @@ def extent(leaf: Leaf) -> Extent | None:
     """
     if isinstance(leaf, numpy.ndarray):
         return _array_extent(_owner(leaf))
+    if leaf.is_nested:
+        return None
     try:
         storage = leaf.untyped_storage()
         size, start = storage.nbytes(), storage.data_ptr()

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..model import Saved, Snapshot, Source, TensorFacts
+from ..model import UNNAMED, Snapshot, Source, TensorFacts
 from . import style, svg
 from .diagram import Diagram
 from .folding import Fold, fold
@@ -147,13 +147,6 @@ class _Graph:
         order = [i for t in self.starts() if (i := t.id) in leaves]
         return tuple(name_text(self.tensor(i)) for i in order)
 
-    def freed(self) -> bool:
-        return any(
-            s.state == "freed"
-            for o in self.snapshot.operations
-            for s in o.saved
-        )
-
     def remarks(self) -> list[str]:
         """Sentences below the picture and at the end of the text."""
         roots = self.roots()
@@ -179,7 +172,7 @@ class _Graph:
                 f"A gradient of {listed(names)} reaches "
                 f"{listed(reached) or 'no leaf'}."
             )
-        if self.freed():
+        if any(o.freed for o in self.snapshot.operations):
             remarks.append(
                 "An earlier backward() freed what was saved here: "
                 "a second backward() would raise."
@@ -224,7 +217,7 @@ def _text(graph: _Graph) -> str:
     names = {t.id: name_text(t) for t in graph.snapshot.objects}
     counters: dict[str, int] = {}
     for t in starts:
-        if t.names == ("(unnamed)",):
+        if t.names == (UNNAMED,):
             value = value_of(t)
             names[t.id] = (
                 value
@@ -233,11 +226,11 @@ def _text(graph: _Graph) -> str:
             )
             counters[t.id] = 1
     for t in starts:
-        if names[t.id] != value_of(t) or t.names != ("(unnamed)",):
+        if names[t.id] != value_of(t) or t.names != (UNNAMED,):
             lines.append(f"  {names[t.id]}: {_tensor_text(graph, t)}")
     for i, f in enumerate(graph.folds):
         lines.append(f"  #{i + 1} {_operation_text(graph, f, names)}")
-        lines += _saved_texts(f, names)
+        lines += _saved_texts(graph, f, names)
     lines += graph.remarks()
     return "\n".join(svg.legible(line) for line in lines)
 
@@ -273,23 +266,22 @@ def _operation_text(graph: _Graph, f: Fold, names: dict[str, str]) -> str:
     return text + (f" -> {', '.join(made)}" if made else "")
 
 
-def _saved_texts(f: Fold, names: dict[str, str]) -> list[str]:
-    if not f.single:
-        return []
+def _saved_texts(graph: _Graph, f: Fold, names: dict[str, str]) -> list[str]:
     lines = []
-    for s in f.operations[0].saved:
-        what = _saved_state(s)
-        if what:
-            lines.append(f"       saved {s.label}: {what}")
-        elif s.tensor:
-            lines.append(f"       saved {s.label}: {names[s.tensor]}")
+    for s in f.operations[0].saved if f.single else ():
+        what = _SAVED_STATES.get(s.state, "")
+        if s.tensor is not None:
+            t = graph.tensor(s.tensor)
+            unnamed = names[t.id] == UNNAMED
+            what = _tensor_text(graph, t) if unnamed else names[t.id]
+        lines.append(f"       saved {s.label}: {what}")
     return lines
 
 
-def _saved_state(s: Saved) -> str:
-    if s.state == "freed":
-        return ""
-    return "behind a hook of yours" if s.state == "hidden" else ""
+_SAVED_STATES = {
+    "freed": "freed by backward()",
+    "hidden": "behind a hook of yours",
+}
 
 
 def _alt(graph: _Graph) -> str:
@@ -365,7 +357,7 @@ def _leading(kind: str) -> float:
 
 
 def _tensor_box(t: TensorFacts, kind: str, again: bool = False) -> _Box:
-    names = [n for n in t.names if n != "(unnamed)"]
+    names = [n for n in t.names if n != UNNAMED]
     value = value_of(t)
     if not names and not t.shape and value and not t.requires_grad:
         lines = [([value], "m")]  # a plain number
@@ -417,7 +409,7 @@ def _operation_box(f: Fold, modules: dict[str, str]) -> _Box:
     ]
     if f.single:
         for s in f.operations[0].saved:
-            state = _saved_state(s)
+            state = _SAVED_STATES.get(s.state)
             if state:
                 lines.append(([f"saved {s.label}: {state}"], "s"))
     wide = 1.0 if f.single else 2.0

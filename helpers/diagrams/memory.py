@@ -145,7 +145,14 @@ def _text(snapshot: Snapshot) -> str:
         if storage and len(tensors) > 1:
             names = listed([name_text(t) for t in tensors])
             shared.append(f"{names} share storage {storage.id}.")
-    lines += shared or ["No two tensors here share a storage."]
+    if not shared and len(snapshot.objects) > 1:
+        shared.append("No two tensors here share a storage.")
+    lines += shared
+    lines += [
+        f"{listed(t.names)} are names of one tensor."
+        for t in snapshot.objects
+        if len(t.names) > 1
+    ]
     lines += [f"{note}." for note in snapshot.notes]
     return "\n".join(svg.legible(line) for line in lines)
 
