@@ -20,6 +20,7 @@ from .diagrams import style
 from .diagrams.svg import escape
 from .lessons import EXERCISES, QUESTIONS
 from .lessons.kinds import CORRECT, Question
+from .lessons.looking import is_untouched
 
 __all__ = ["check", "expect_error", "predict"]
 
@@ -49,24 +50,23 @@ def predict(question: str | Question) -> Shown:
     Raises KeyError for an unknown id, with the ids that there are.
 
     >>> print(predict("clone-memory").text.splitlines()[0])
-    Predict: Which of b, c and d look at the memory of a?
+    Predict: Which of `b`, `c` and `d` look at the memory of `a`?
     """
     if not isinstance(question, Question):
         if question not in QUESTIONS:
             known = ", ".join(QUESTIONS)
             raise KeyError(f"no question {question!r}; there are: {known}")
         question = QUESTIONS[question]
-    letters = "ABCDEFGH"[: len(question.options)]
     lines = [f"Predict: {question.text}"]
     answers = ["Answers (choose first):"]
     folded = ""
-    for letter, option in zip(letters, question.options, strict=True):
+    for number, option in enumerate(question.options, 1):
         verdict = "Right." if option.right else "No."
-        lines.append(f"  {letter}. {option.text}")
-        answers.append(f"  {letter}: {verdict} {option.reason}")
+        lines.append(f"  {number}. {option.text}")
+        answers.append(f"  {number}: {verdict} {option.reason}")
         folded += (
             '<details style="margin:6px 0"><summary style="cursor:pointer">'
-            f"{letter}. {_marked_up(option.text)}</summary>"
+            f"{number}. {_marked_up(option.text)}</summary>"
             f'<div style="margin:4px 0 8px 24px"><b>{verdict}</b> '
             f"{_marked_up(option.reason)}</div></details>"
         )
@@ -77,7 +77,7 @@ def predict(question: str | Question) -> Shown:
 def check(exercise: str, *results: Any) -> Shown:
     """Look at a student's result and say what is right or likely wrong.
 
-    Untouched (``...``, or a function that returns nothing) it says "not done
+    Untouched (``...``, or a function with that body) it says "not done
     yet".  It never raises on a student's mistake, whatever the result is.
 
     Raises KeyError for an unknown id, with the ids that there are.
@@ -90,7 +90,7 @@ def check(exercise: str, *results: Any) -> Shown:
         raise KeyError(f"no exercise {exercise!r}; there are: {known}")
     asked = EXERCISES[exercise]
     effort = f"{asked.minutes} minutes, {asked.difficulty}"
-    if any(result is Ellipsis for result in results):
+    if any(is_untouched(result, asked.given) for result in results):
         return _said(exercise, f"not done yet ({effort})")
     try:
         with torch.random.fork_rng(devices=[]):
@@ -102,8 +102,7 @@ def check(exercise: str, *results: Any) -> Shown:
         return _said(exercise, f"not done yet ({effort})")
     if verdict != CORRECT:
         return _said(exercise, f"not yet: {verdict}")
-    more = f": {asked.said_when_correct}" if asked.said_when_correct else ""
-    return _said(exercise, f"correct{more}")
+    return _said(exercise, f"correct: {asked.said_when_correct}")
 
 
 @contextmanager

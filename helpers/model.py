@@ -49,8 +49,10 @@ class TensorFacts:
     ``shape``, ``stride`` and ``offset`` count elements, as torch does;
     ``start`` is the byte of the storage where the first element lies.
     ``stride``, ``offset``, ``start`` and ``storage`` are None for a tensor
-    that has no storage to show, and ``note`` then says why.  ``values`` is
-    what ``tolist()`` gives, None for more than a few elements.
+    that has no storage to show, and ``note`` then says why.  ``twin`` is the
+    id of a tensor with a history on the same memory, for a constant that was
+    made from it by a cut (``detach()``, ``.data``).  ``values`` is what
+    ``tolist()`` gives, None for more than a few elements.
     """
 
     id: str
@@ -72,6 +74,7 @@ class TensorFacts:
     grad_norm: float | None = None
     version: int | None = None
     values: Any = None
+    twin: str | None = None
     note: str = ""
 
     @property

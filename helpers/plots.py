@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .diagrams import style
@@ -41,10 +41,11 @@ def plot_bars(values: Mapping[str, Any], title: str) -> Diagram:
         ):
             axes.annotate(
                 text,
-                (max(height, 0), place),
-                (4, 0),
+                (height, place),
+                (4 if height >= 0 else -4, 0),
                 textcoords="offset points",
                 va="center",
+                ha="left" if height >= 0 else "right",
             )
         axes.set_yticks(places, list(written))
         axes.margins(x=0.15)
@@ -58,7 +59,7 @@ def plot_bars(values: Mapping[str, Any], title: str) -> Diagram:
 
 
 def plot_lines(
-    series: Mapping[str, Sequence[float]], title: str, x: str = "step"
+    series: Mapping[str, Iterable[Any]], title: str, x: str = "step"
 ) -> Diagram:
     """Draw a line for each name over the steps 0, 1, 2, …
 
@@ -78,8 +79,10 @@ def plot_lines(
                 marker=_MARKS[i % len(_MARKS)],
                 linestyle=_DASHES[i % len(_DASHES)],
                 markevery=max(len(row) // 8, 1),
+                clip_on=False,
             )
         axes.set_xlabel(x)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_ylim(bottom=min(0.0, *(min(r) for r in numbers.values())))
         axes.legend(frameon=False)
 

@@ -192,6 +192,7 @@ class _Taking:
             self._add(leaf, None)
         kept: list[torch.Tensor] = []  # ids stay true while objects live
         known = _by_memory(mine.values())
+        history = _by_memory(t for t in mine.values() if t.requires_grad)
         constant = _by_memory(t for t in mine.values() if not t.requires_grad)
 
         def saved_id(tensor: torch.Tensor) -> str:
@@ -205,11 +206,9 @@ class _Taking:
             if id(tensor) not in self.found and id(tensor) not in mine:
                 tensor = constant.get(_memory(tensor), tensor)
             found = self._add(tensor, None)
-            source = known.get(_memory(tensor))
-            if found.names == [UNNAMED] and source is not None:
-                # most often the detached twin of a tensor with a history
-                name = self._add(source, None).names[0]
-                found.note = f"same storage as {name}"
+            source = history.get(_memory(tensor))
+            if source is not None and source is not tensor:
+                found.twin = self._add(source, None).id
             return found.id
 
         return nodes.read_operations(

@@ -25,7 +25,7 @@ class Found:
     names: list[str] = field(default_factory=list)
     storage: str | None = None
     start: int | None = None
-    note: str = ""
+    twin: str | None = None
 
 
 def gradient_of(tensor: Leaf) -> torch.Tensor | None:
@@ -106,7 +106,8 @@ def _torch_facts(
         grad_norm=_norm(tensor) if grad is not None else None,
         version=_version(tensor),
         values=_values(tensor),
-        note=found.note or _note(tensor, plain),
+        twin=found.twin,
+        note=_note(tensor, plain),
     )
 
 

@@ -10,7 +10,7 @@ from ..model import UNNAMED, Snapshot, Source, TensorFacts
 from . import style, svg
 from .diagram import Diagram
 from .folding import Fold, fold
-from .layout import Edge, Layout, Size, lay_out
+from .layout import Edge, Group, Layout, Size, lay_out
 from .words import (
     counted,
     distinct,
@@ -38,10 +38,10 @@ def draw(snapshot: Snapshot) -> Diagram:
     boxes, edges, groups = _boxes_and_edges(graph)
     sizes = [b.size() for b in boxes]
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
-    members = [g.members for g in groups]
-    layout = lay_out(sizes, plan, members)
+    frames = [Group(tuple(f.members), f.room()) for f in groups]
+    layout = lay_out(sizes, plan, frames)
     if layout.width > WIDE:
-        downward = lay_out(sizes, plan, members, downward=True)
+        downward = lay_out(sizes, plan, frames, downward=True)
         if downward.width < layout.width:
             layout = downward
     text, alt = _text(graph), _alt(graph)
@@ -242,6 +242,9 @@ def _tensor_text(graph: _Graph, t: TensorFacts) -> str:
         parts[-1] += f" = {value}"
     if has_grad_line(t):
         parts.append(grad_text(t))
+    if t.twin:
+        source = name_text(graph.tensor(t.twin))
+        parts.append(f"on the storage of {source}, cut from its history")
     if t.note:
         parts.append(t.note)
     return ", ".join(parts)
@@ -332,17 +335,22 @@ class _Line:
     text: str = ""
     dashed: bool = False
     binding: bool = True
+    cut: bool = False
 
     def room(self) -> Size | None:
         if not self.text:
             return None
-        return Size(_width(self.text, "s") + 6, 14)
+        scissors = 18 if self.cut else 0
+        return Size(_width(self.text, "s") + 6 + scissors, 16)
 
 
 @dataclass(frozen=True)
 class _Frame:
     title: str
     members: list[int]
+
+    def room(self) -> Size:
+        return Size(_width(self.title, "s") + 4, 14)
 
 
 def _width(text: str, kind: str) -> float:
@@ -381,7 +389,12 @@ def _tensor_box(t: TensorFacts, kind: str, again: bool = False) -> _Box:
     if t.requires_grad:
         return _Box(lines, style.LEAF_FILL, style.BLUE, 2.6)
     return _Box(
-        lines, style.PLAIN_FILL, style.GREY, 1.2, dashed=True, flake=t.frozen
+        lines,
+        style.PLAIN_FILL,
+        style.GREY,
+        1.2,
+        dashed=True,
+        flake=t.frozen,
     )
 
 
@@ -432,7 +445,7 @@ def _boxes_and_edges(
         for made in graph.outputs(f):
             of_tensor[made] = len(boxes)
             boxes.append(_tensor_box(graph.tensor(made), ""))
-    edges: list[_Line] = []
+    edges = _cut_edges(graph, of_tensor)
     uses: dict[str, int] = {}
     total: dict[str | int, int] = {}
     starts = {t.id for t in graph.starts()}
@@ -458,6 +471,15 @@ def _boxes_and_edges(
             edges.append(_Line(head, of_tensor[made]))
         edges += _saved_edges(graph, f, head, of_tensor, boxes)
     return boxes, edges, _frames(graph, of_tensor, of_fold)
+
+
+def _cut_edges(graph: _Graph, of_tensor: dict[str, int]) -> list[_Line]:
+    """From a tensor with a history to the constant that was cut from it."""
+    return [
+        _Line(of_tensor[t.twin], of_tensor[t.id], "same storage", cut=True)
+        for t in graph.starts()
+        if t.twin in of_tensor
+    ]
 
 
 def _saved_edges(
@@ -522,51 +544,38 @@ def _picture(
     alt: str,
 ) -> str:
     parts = []
-    left, top = _EDGE, _EDGE
-    if frames:
-        left, top = _EDGE + 20, _EDGE + 32
-    right = layout.width + left + (20 if frames else 0)
-    for frame in frames:
-        part, end = _draw_frame(frame, boxes, layout, left, top)
-        parts.append(part)
-        right = max(right, end)
+    left = top = _EDGE
+    for frame, place in zip(frames, layout.frames, strict=True):
+        x0, y0, x1, y1 = place
+        if x0 == x1:
+            continue
+        parts.append(
+            svg.box(
+                left + x0,
+                top + y0,
+                x1 - x0,
+                y1 - y0,
+                style.GROUP_FILL,
+                style.GROUP_EDGE,
+            )
+        )
+        parts.append(svg.text(left + x0 + 10, top + y0 + 16, frame.title, "s"))
     for edge, spline, label in zip(
         edges, layout.edges, layout.labels, strict=True
     ):
         parts.append(_draw_edge(edge, spline, label, left, top))
     for one, centre in zip(boxes, layout.boxes, strict=True):
         parts.append(_draw_box(one, centre, left, top))
-    width = max(right + _EDGE, 300.0)
-    y = top + layout.height + (26 if frames else 0) + 24
     remarks = graph.remarks() + ([layout.note] if layout.note else [])
+    longest = max((_width(r, "s") for r in remarks), default=0)
+    inner = max(layout.width, min(longest, 520.0))
+    y = top + layout.height + 24
     for remark in remarks:
-        wrapped = textwrap.wrap(remark, int((width - 2 * _EDGE) / 6.2))
+        wrapped = textwrap.wrap(remark, int(inner / 5.8))
         lines = wrapped[:12]
         parts.append(svg.text(_EDGE, y, lines, "s", leading=15))
         y += 15 * len(lines) + 4
-    return svg.document(width, y - 4, "".join(parts), alt)
-
-
-def _draw_frame(
-    frame: _Frame,
-    boxes: list[_Box],
-    layout: Layout,
-    left: float,
-    top: float,
-) -> tuple[str, float]:
-    x0 = y0 = float("inf")
-    x1 = y1 = 0.0
-    for i in frame.members:
-        (x, y), size = layout.boxes[i], boxes[i].size()
-        x0, x1 = min(x0, x - size.width / 2), max(x1, x + size.width / 2)
-        y0, y1 = min(y0, y - size.height / 2), max(y1, y + size.height / 2)
-    title = frame.title
-    x0, y0, x1, y1 = x0 - 10, y0 - 22, x1 + 10, y1 + 8
-    part = svg.box(
-        left + x0, top + y0, x1 - x0, y1 - y0, style.GROUP_FILL, "#b0b0b0"
-    )
-    part += svg.text(left + x0 + 6, top + y0 + 14, title, "s")
-    return part, left + max(x1, x0 + 6 + _width(title, "s"))
+    return svg.document(inner + 2 * _EDGE, y - 4, "".join(parts), alt)
 
 
 def _draw_edge(
@@ -577,13 +586,20 @@ def _draw_edge(
     top: float,
 ) -> str:
     colour = style.GREY if edge.dashed else style.SOFT_INK
+    colour = style.ORANGE if edge.cut else colour
     path = [(x + left, y + top) for x, y in spline]
     curved = len(path) > 2
-    part = svg.line(path, colour, 1.2, edge.dashed, curved)
+    thick = 2.0 if edge.cut else 1.2
+    part = svg.line(path, colour, thick, edge.dashed or edge.cut, curved)
     part += svg.arrow_head(path[-2], path[-1], colour)
     if edge.text and label:
         x, y = label[0] + left, label[1] + top + 4
-        part += svg.text(x, y, edge.text, "s", "middle")
+        if edge.cut:
+            start = x - edge.room().width / 2 + 3
+            part += svg.scissors(start + 6, y - 4)
+            part += svg.text(start + 17, y, edge.text, "w")
+        else:
+            part += svg.text(x, y, edge.text, "s", "middle")
     return part
 
 

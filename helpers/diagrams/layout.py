@@ -2,29 +2,33 @@
 
 The only file that knows Graphviz.  The DOT holds sizes and running numbers
 and not a word of the user's, so no name can break it; drawing is done from
-the positions.  Without an engine, or when it takes too long, boxes are placed
-plainly, column by column.
+the positions.  Parts that are not joined are laid out one by one and stacked
+in their order.  Without an engine, or when it takes too long, boxes are
+placed plainly, column by column.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import graphviz
 
 from .svg import Point
 
-__all__ = ["Edge", "Layout", "Size", "lay_out"]
+__all__ = ["Edge", "Group", "Layout", "Size", "lay_out"]
 
-BUDGET = 10.0  # seconds that an engine may take
+BUDGET = 10.0  # seconds that the engine may take for one picture
 _INCH = 72.0
 _MOST_FOR_ENGINE = 400  # above, dot takes seconds or minutes
+_GAP = 24.0  # between parts that are not joined
 
 NO_ENGINE = (
     "Graphviz is not installed, so the boxes are placed plainly: "
@@ -57,9 +61,18 @@ class Edge:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Boxes that are kept together in a frame with a title of this size."""
+
+    members: tuple[int, ...]
+    title: Size
+
+
+@dataclass(frozen=True)
 class Layout:
-    """Centres of boxes, splines and label places of edges, all from the top
-    left.  A spline of two points is a straight line, else a Bézier curve.
+    """Centres of boxes, splines and label places of edges, frames of groups
+    (left, top, right, bottom), all from the top left.  A spline of two points
+    is a straight line, else a Bézier curve.
     """
 
     width: float
@@ -67,36 +80,56 @@ class Layout:
     boxes: tuple[Point, ...]
     edges: tuple[tuple[Point, ...], ...]
     labels: tuple[Point | None, ...]
+    frames: tuple[tuple[float, float, float, float], ...] = ()
     note: str = ""
 
 
 def lay_out(
     boxes: Sequence[Size],
     edges: Sequence[Edge],
-    groups: Sequence[Sequence[int]] = (),
+    groups: Sequence[Group] = (),
     downward: bool = False,
 ) -> Layout:
     """Place boxes so that edges run to the right (or downward).
 
-    ``groups`` are boxes that are kept together in a frame.
+    A box without an edge stands below the others, at the end.
     """
     engine = find_engine()
+    deadline = time.monotonic() + BUDGET
+    parts = _parts(len(boxes), edges, groups)
+    placed = []
+    for part in parts:
+        inner = _only(part, boxes, edges, groups)
+        placed.append(_place(engine, deadline, *inner, downward))
+    return _stacked(parts, placed, edges, groups)
+
+
+def _place(
+    engine: str | None,
+    deadline: float,
+    boxes: Sequence[Size],
+    edges: Sequence[Edge],
+    groups: Sequence[Group],
+    downward: bool,
+) -> Layout:
+    if len(boxes) == 1 and not edges and not groups:
+        return _placed_plainly(boxes, edges, groups, downward, "")
     if engine is None:
-        return _placed_plainly(boxes, edges, downward, NO_ENGINE)
-    if len(boxes) > _MOST_FOR_ENGINE:
-        return _placed_plainly(boxes, edges, downward, NO_ANSWER)
-    dot = write_dot(boxes, edges, groups, downward)
+        return _placed_plainly(boxes, edges, groups, downward, NO_ENGINE)
+    left = deadline - time.monotonic()
+    if len(boxes) > _MOST_FOR_ENGINE or left <= 0:
+        return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
     try:
         answer = subprocess.run(
-            [engine, "-Tplain"],
-            input=dot.encode(),
+            [engine, "-Tjson0"],
+            input=write_dot(boxes, edges, groups, downward).encode(),
             capture_output=True,
-            timeout=BUDGET,
+            timeout=left,
             check=True,
-        ).stdout.decode()
-        return _read_plain(answer, len(boxes), edges)
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-        return _placed_plainly(boxes, edges, downward, NO_ANSWER)
+        ).stdout
+        return _read(json.loads(answer), len(boxes), edges, len(groups))
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError):
+        return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
 
 
 @functools.cache
@@ -113,10 +146,105 @@ def find_engine() -> str | None:
     )
 
 
+# -- parts that are not joined
+
+
+def _parts(
+    count: int, edges: Sequence[Edge], groups: Sequence[Group]
+) -> list[list[int]]:
+    """Boxes that hang together, in order of their first box; single boxes
+    come last.
+    """
+    leader = list(range(count))
+
+    def find(i: int) -> int:
+        while leader[i] != i:
+            leader[i] = leader[leader[i]]
+            i = leader[i]
+        return i
+
+    joined = [(e.tail, e.head) for e in edges]
+    joined += [(g.members[0], i) for g in groups for i in g.members]
+    for a, b in joined:
+        a, b = find(a), find(b)
+        leader[max(a, b)] = min(a, b)
+    parts: dict[int, list[int]] = {}
+    for i in range(count):
+        parts.setdefault(find(i), []).append(i)
+    return sorted(parts.values(), key=lambda part: len(part) == 1)
+
+
+def _only(
+    part: list[int],
+    boxes: Sequence[Size],
+    edges: Sequence[Edge],
+    groups: Sequence[Group],
+) -> tuple[list[Size], list[Edge], list[Group]]:
+    place = {i: k for k, i in enumerate(part)}
+    return (
+        [boxes[i] for i in part],
+        [
+            replace(e, tail=place[e.tail], head=place[e.head])
+            for e in edges
+            if e.tail in place
+        ],
+        [
+            replace(g, members=tuple(place[i] for i in g.members))
+            for g in groups
+            if g.members[0] in place
+        ],
+    )
+
+
+def _stacked(
+    parts: list[list[int]],
+    placed: list[Layout],
+    edges: Sequence[Edge],
+    groups: Sequence[Group],
+) -> Layout:
+    """Put the parts below each other; a single box goes to the right."""
+    width = max((p.width for p in placed), default=0.0)
+    centres: dict[int, Point] = {}
+    top = 0.0
+    found_edges: dict[int, tuple[tuple[Point, ...], Point | None]] = {}
+    found_frames: dict[int, tuple[float, float, float, float]] = {}
+    for part, layout in zip(parts, placed, strict=True):
+        dx = width - layout.width if len(part) == 1 else 0.0
+
+        def moved(p: Point, dx: float = dx, dy: float = top) -> Point:
+            return p[0] + dx, p[1] + dy
+
+        inside = set(part)
+        for i, centre in zip(part, layout.boxes, strict=True):
+            centres[i] = moved(centre)
+        mine = [k for k, e in enumerate(edges) if e.tail in inside]
+        for k, spline, label in zip(
+            mine, layout.edges, layout.labels, strict=True
+        ):
+            shifted = tuple(moved(p) for p in spline)
+            found_edges[k] = shifted, label and moved(label)
+        mine = [k for k, g in enumerate(groups) if g.members[0] in inside]
+        for k, frame in zip(mine, layout.frames, strict=True):
+            found_frames[k] = (*moved(frame[:2]), *moved(frame[2:]))
+        top += layout.height + _GAP
+    return Layout(
+        width,
+        max(top - _GAP, 0.0),
+        tuple(centres[i] for i in sorted(centres)),
+        tuple(found_edges[k][0] for k in sorted(found_edges)),
+        tuple(found_edges[k][1] for k in sorted(found_edges)),
+        tuple(found_frames[k] for k in sorted(found_frames)),
+        next((p.note for p in placed if p.note), ""),
+    )
+
+
+# -- with Graphviz
+
+
 def write_dot(
     boxes: Sequence[Size],
     edges: Sequence[Edge],
-    groups: Sequence[Sequence[int]] = (),
+    groups: Sequence[Group] = (),
     downward: bool = False,
 ) -> str:
     """Write sizes and edges as DOT.
@@ -134,14 +262,14 @@ def write_dot(
     graph.attr("node", shape="box", fixedsize="true", label="")
     # splines shall reach the boxes: arrow heads are drawn on top of them
     graph.attr("edge", dir="none")
-    grouped = {i for group in groups for i in group}
+    grouped = {i for group in groups for i in group.members}
     for i, size in enumerate(boxes):
         if i not in grouped:
             _write_box(graph, i, size)
     for number, group in enumerate(groups):
         with graph.subgraph(name=f"cluster_{number}") as inner:
-            inner.attr(margin="14")
-            for i in group:
+            inner.attr(margin="10", label=_room(group.title))
+            for i in group.members:
                 _write_box(inner, i, boxes[i])
     for edge in edges:
         more = {}
@@ -170,50 +298,51 @@ def _room(size: Size) -> str:
     )
 
 
-def _read_plain(answer: str, count: int, edges: Sequence[Edge]) -> Layout:
-    boxes: list[Point] = [(0.0, 0.0)] * count
-    drawn: dict[tuple[int, int], list[tuple[list[Point], Point | None]]] = {}
-    width = height = 0.0
-    for line in answer.splitlines():
-        words = line.split(" ")
-        if words[0] == "graph":
-            width, height = (float(w) * _INCH for w in words[2:4])
-        elif words[0] == "node":
-            boxes[int(words[1])] = _point(words[2:4], height)
-        elif words[0] == "edge":
-            points = 2 * int(words[3])
-            path = words[4 : 4 + points]
-            spline = [
-                _point(path[i : i + 2], height) for i in range(0, points, 2)
-            ]
-            rest = words[4 + points :]
-            label = _point(rest[1:3], height) if len(rest) > 3 else None
-            key = (int(words[1]), int(words[2]))
-            drawn.setdefault(key, []).append((spline, label))
-    found = [drawn[e.tail, e.head].pop(0) for e in edges]
+def _read(
+    answer: dict, boxes: int, edges: Sequence[Edge], groups: int
+) -> Layout:
+    """Take positions, in points from the bottom left, out of the answer."""
+    _, _, width, height = map(float, answer["bb"].split(","))
+
+    def point(text: str) -> Point:
+        x, y = text.split(",")
+        return float(x), height - float(y)
+
+    objects = {o["name"]: o for o in answer["objects"]}
+    frames = []
+    for k in range(groups):
+        left, low, right, high = map(
+            float, objects[f"cluster_{k}"]["bb"].split(",")
+        )
+        frames.append((left, height - high, right, height - low))
+    names = {o["_gvid"]: o["name"] for o in answer["objects"]}
+    drawn: dict[tuple[str, str], list[dict]] = {}
+    for e in answer.get("edges", []):
+        drawn.setdefault((names[e["tail"]], names[e["head"]]), []).append(e)
+    mine = [drawn[str(e.tail), str(e.head)].pop(0) for e in edges]
     return Layout(
         width,
         height,
-        tuple(boxes),
-        tuple(tuple(spline) for spline, _ in found),
-        tuple(label for _, label in found),
+        tuple(point(objects[str(i)]["pos"]) for i in range(boxes)),
+        tuple(tuple(map(point, e["pos"].split())) for e in mine),
+        tuple(point(e["lp"]) if "lp" in e else None for e in mine),
+        tuple(frames),
     )
 
 
-def _point(words: Sequence[str], height: float) -> Point:
-    return float(words[0]) * _INCH, height - float(words[1]) * _INCH
+# -- without it
 
 
 def _placed_plainly(
     boxes: Sequence[Size],
     edges: Sequence[Edge],
+    groups: Sequence[Group],
     downward: bool,
     note: str,
 ) -> Layout:
     """Put each box one rank after its last input and join them straight."""
-    ranks = _ranks(len(boxes), edges)
     columns: dict[int, list[int]] = {}
-    for i, rank in enumerate(ranks):
+    for i, rank in enumerate(_ranks(len(boxes), edges)):
         columns.setdefault(rank, []).append(i)
 
     def along(i: int) -> float:
@@ -239,13 +368,13 @@ def _placed_plainly(
         ((p[0][0] + p[-1][0]) / 2, (p[0][1] + p[-1][1]) / 2) for p in paths
     )
     size = (far, long) if downward else (long, far)
-    return Layout(*size, tuple(centres), tuple(paths), labels, note)
+    # plain columns would let frames overlap, so they shrink to nothing
+    frames = tuple((0.0, 0.0, 0.0, 0.0) for _ in groups)
+    return Layout(*size, tuple(centres), tuple(paths), labels, frames, note)
 
 
 def _ranks(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Longest way from a start; edges go from lower to higher numbers or the
-    other way round, so a few rounds settle it, and a cycle ends them.
-    """
+    """The longest way from a start to each box."""
     ranks = [0] * count
     for _ in range(count):
         changed = False

@@ -247,6 +247,10 @@ def _row(t: TensorFacts, storage: StorageFacts | None, window: bool) -> _Row:
     own = _own_version(t, storage)
     if own:
         lines.append((own, "w"))
+    if t.grad is not None:
+        lines.append((f".grad on {t.grad.storage or 'no storage'}", "s"))
+    elif has_grad_line(t):
+        lines.append((".grad None", "w"))
     for line in textwrap.wrap(t.note, 38):
         lines.append((line, "s"))
     names = [svg.wrap(name, _NAME_WRAP) for name in t.names]

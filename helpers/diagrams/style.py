@@ -24,6 +24,7 @@ LEAF_FILL = "#e8f3fa"
 PLAIN_FILL = "#f5f5f5"
 OPERATION_FILL = "#efefef"
 GROUP_FILL = "#fafafa"
+GROUP_EDGE = "#b0b0b0"
 
 # One pair (line, fill) a storage, in turn; the storage's id says it too.
 STORAGE_COLOURS = (

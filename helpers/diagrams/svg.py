@@ -163,6 +163,24 @@ def snowflake(x: float, y: float, size: float = 12.0) -> str:
     )
 
 
+def scissors(x: float, y: float, size: float = 13.0) -> str:
+    """Draw open scissors centred at a point, blades to the right: a cut."""
+    r = size / 2
+    ring = 0.32 * r
+    strokes = ""
+    for side in (1, -1):
+        cx, cy = x - 0.62 * r, y + side * 0.5 * r
+        strokes += (
+            f'<circle cx="{number(cx)}" cy="{number(cy)}" r="{number(ring)}"/>'
+            f'<path d="M{number(cx + ring)} {number(cy - side * 0.16 * r)}'
+            f'L{number(x + r)} {number(y - side * 0.5 * r)}"/>'
+        )
+    return (
+        f'<g fill="none" stroke="{style.WARN_INK}" stroke-width="1.4">'
+        f"{strokes}</g>"
+    )
+
+
 def _spoke(x: float, y: float, angle: float, start: float, end: float) -> str:
     c, s = math.cos(angle), math.sin(angle)
     return (
@@ -176,7 +194,7 @@ def document(width: float, height: float, body: str, title: str) -> str:
     w, h = number(math.ceil(width)), number(math.ceil(height))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" '
-        f'width="{w}" height="{h}" role="img">'
+        f'width="{w}" height="{h}" role="img" xml:space="preserve">'
         f"<title>{escape(title)}</title><style>{_sheet()}</style>"
         f"{box(0.5, 0.5, math.ceil(width) - 1, math.ceil(height) - 1, style.CARD, style.CARD_EDGE)}"  # noqa: E501
         f"{body}</svg>\n"
@@ -187,7 +205,7 @@ def _sheet() -> str:
     s = style
     return (
         f"text{{font-family:{s.SANS};font-size:{s.TEXT_SIZE:g}px;"
-        f"fill:{s.INK};white-space:pre}}"
+        f"fill:{s.INK}}}"
         f".n{{font-family:{s.MONO};font-size:{s.NAME_SIZE:g}px;"
         "font-weight:bold}"
         f".m{{font-family:{s.MONO};font-size:{s.TEXT_SIZE:g}px}}"

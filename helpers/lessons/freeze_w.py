@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from .kinds import CORRECT, Exercise, Question, right, wrong
+from .looking import function_mistake, misspelled
 
 QUESTIONS = {
     "freeze-recall": Question(
@@ -20,8 +21,8 @@ QUESTIONS = {
             ),
             wrong(
                 "sigmoid of a detached tensor has no derivative",
-                "sigmoid is differentiable. There is nothing to "
-                "differentiate for: no input wants a gradient.",
+                "sigmoid is differentiable. But no input of it requires a "
+                "gradient any more.",
                 "detach-then-backward",
             ),
             wrong(
@@ -36,8 +37,8 @@ QUESTIONS = {
         (
             wrong(
                 "None: the gradient is cleared",
-                "The text claims it. The flag says what is recorded from "
-                "now on; it clears nothing.",
+                "The first text says so, and it is wrong. The flag clears "
+                "nothing.",
                 "frozen-grad-zero-or-none",
             ),
             wrong(
@@ -53,8 +54,8 @@ QUESTIONS = {
         ),
     ),
     "freeze-step": Question(
-        "The optimizer holds the frozen w, and `w.grad` is still 3. "
-        "What do two `opt.step()` do?",
+        "`opt = torch.optim.SGD([w], lr=0.1)` holds the frozen w, and "
+        "`w.grad` is still 3. What do two `opt.step()` do?",
         (
             wrong(
                 "Nothing: the optimizer skips frozen weights",
@@ -74,19 +75,20 @@ QUESTIONS = {
         ),
     ),
     "freeze-zeros": Question(
-        "Now `w.grad` is filled with zeros instead of None, and the "
-        "optimizer has momentum and weight decay. Does w move?",
+        "A weight p took one step with the gradient 1. From now on `p.grad` "
+        "holds zeros. Does p move, if SGD has momentum (it repeats a part "
+        "of the last step) or weight decay (it pulls p towards 0)?",
         (
             wrong(
                 "No: a zero gradient moves nothing",
                 "Momentum still holds the earlier gradient, and weight "
-                "decay adds a part of w itself.",
+                "decay adds a part of p itself.",
                 "frozen-still-moves",
             ),
             right(
-                "Yes",
+                "Yes, with either of the two",
                 "With a zero gradient both still act. With None the "
-                "optimizer skips w as a whole.",
+                "optimizer skips p completely.",
             ),
             wrong(
                 "No: weight decay leaves frozen weights alone",
@@ -97,13 +99,12 @@ QUESTIONS = {
     ),
     "freeze-flow": Question(
         "Two layers in a row, with the weights 2 and 5: "
-        "`loss = frozen(first(x))`. The second one is frozen. "
+        "`loss = frozen(first(x))`. The second one was frozen before. "
         "Does `first` get a gradient?",
         (
             wrong(
                 "No: a frozen layer stops the gradient",
-                "Freezing says who keeps a gradient. Only a cut stops its "
-                "way.",
+                "Freezing decides who keeps a gradient. Only a cut stops it.",
                 "freeze-stops-flow-claim",
             ),
             right(
@@ -113,8 +114,8 @@ QUESTIONS = {
             ),
             wrong(
                 "Yes, and frozen.weight.grad is computed and thrown away",
-                "For a frozen weight the graph has no place to send a "
-                "gradient to; none is computed.",
+                "The layer was frozen before it ran, so the graph has no "
+                "place to send that gradient to; none is computed.",
                 "frozen-grad-computed-claim",
             ),
         ),
@@ -136,66 +137,69 @@ def _trained() -> tuple[nn.Module, torch.optim.Optimizer]:
     return layer, optimizer
 
 
-def _look_at_w(w: Any) -> Any:
+def _look_at_w(w: Any, opt: Any) -> Any:
     if not isinstance(w, torch.Tensor):
         return f"w is a {type(w).__name__}; keep it a tensor."
-    if (
-        w.requires_grad
-        and w.grad is not None
-        and "require_grad" not in (vars(w))
-    ):
-        return ...
-    if w.requires_grad:
+    if all(w is not p for g in opt.param_groups for p in g["params"]):
         return (
-            "w still requires grad: is the flag spelled requires_grad, and "
-            "set on w itself?"
+            "w is a new tensor now, and the optimizer still holds the old "
+            "one: change the flag and the .grad of w itself."
+        )
+    if misspelled(None, [w]):
+        return misspelled(None, [w])
+    moved = w.item() != 1.0
+    if w.requires_grad and w.grad is not None:
+        if moved:
+            return ...
+        return "zeros in .grad are not None: momentum would move w."
+    if w.requires_grad:
+        return "the gradient is gone; the line for the flag is missing."
+    if w.grad is not None and moved:
+        return (
+            "w is frozen and its old gradient was still there: the step "
+            f"moved w to {w.item():.1f}."
         )
     if w.grad is not None:
-        return (
-            "w is frozen and its old gradient is still there: an optimizer "
-            "would move it."
-        )
-    if w.item() != 1.0:
+        return "zeros in .grad are not None: momentum would move w."
+    if moved:
         return f"w has moved to {w.item():.1f}: freeze it before the step."
     return CORRECT
 
 
-def _look_at_freeze(function: Any) -> Any:
+def _given_freeze(module: Any) -> None:
+    module.requires_grad = False
+
+
+def _look_at_freeze(function: Any) -> str:
+    mistake = function_mistake(function, "freeze")
+    if mistake:
+        return mistake
     layer, optimizer = _trained()
     before = [p.detach().clone() for p in layer.parameters()]
-    made = function(layer)
-    touched = any(
-        not p.requires_grad or p.grad is None for p in layer.parameters()
-    )
-    if made is Ellipsis or (made is None and not touched):
-        if "requires_grad" in vars(layer):
-            return (
-                "layer.requires_grad = False only adds an attribute to the "
-                "Module: use requires_grad_(), or set it on each parameter."
-            )
-        if any("require_grad" in vars(p) for p in layer.parameters()):
-            return (
-                "require_grad, with one s missing, is a new attribute that "
-                "torch never reads."
-            )
-        return ...
-    if any(p.requires_grad for p in layer.parameters()):
-        return "a parameter still requires grad."
-    if any(
-        not torch.equal(p, b)
-        for p, b in zip(layer.parameters(), before, strict=True)
-    ):
+    function(layer)
+    mistake = misspelled(layer, layer.parameters())
+    if mistake:
+        return mistake
+    for name, p in layer.named_parameters():
+        if p.requires_grad:
+            return f"{name} still requires grad."
+    if _moved(layer, before):
         return "the weights themselves were changed."
+    grads = [p.grad for p in layer.parameters()]
+    if any(g is not None and bool(g.any()) for g in grads):
+        return "the old gradient is still in .grad: every optimizer uses it."
     optimizer.step()
-    if any(
-        not torch.equal(p, b)
-        for p, b in zip(layer.parameters(), before, strict=True)
-    ):
+    if _moved(layer, before):
         return (
-            "an optimizer with momentum still moves it: what does each "
-            ".grad hold? It takes None, not zeros."
+            "with zeros in .grad, momentum and weight decay still move it: "
+            ".grad has to be None."
         )
     return CORRECT
+
+
+def _moved(layer: nn.Module, before: list[torch.Tensor]) -> bool:
+    pairs = zip(layer.parameters(), before, strict=True)
+    return any(not torch.equal(p, b) for p, b in pairs)
 
 
 EXERCISES = {
@@ -209,6 +213,7 @@ EXERCISES = {
         7,
         "medium",
         _look_at_freeze,
-        "no optimizer moves this module any more",
+        "neither SGD nor Adam moves this Module any more",
+        _given_freeze,
     ),
 }

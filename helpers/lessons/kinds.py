@@ -47,15 +47,13 @@ class Question:
 class Exercise:
     """What a student does, and how the result is looked at.
 
-    ``look`` gets the student's results and returns CORRECT, or one sentence
-    that names the likely mistake.
+    ``look`` gets the student's results and returns CORRECT, one sentence that
+    names the likely mistake, or ``...`` where nothing was done yet.  ``given``
+    is the faulty function that the student is to repair.
     """
 
     minutes: int
     difficulty: str
-    look: Callable[..., str]
-    said_when_correct: str = ""
-
-    def verdict(self, *results: Any) -> str:
-        """Return what ``look`` says, whatever the results are."""
-        return self.look(*results)
+    look: Callable[..., Any]
+    said_when_correct: str
+    given: Callable[..., Any] | None = None

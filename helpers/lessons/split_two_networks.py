@@ -8,11 +8,12 @@ import torch
 from torch import nn
 
 from .kinds import CORRECT, Exercise, Question, right, wrong
+from .looking import function_mistake, misspelled
 
 QUESTIONS = {
     "split-recall": Question(
-        "From the lesson on freezing: which weight does "
-        "`optimizer.step()` skip?",
+        "From the lesson on freezing: which weight do SGD and Adam skip in "
+        "`step()`?",
         (
             wrong(
                 "One with `requires_grad` False",
@@ -35,7 +36,8 @@ QUESTIONS = {
         (
             right(
                 "B only",
-                "The detach cuts the path between A's output and B.",
+                "The detach cuts the path between A's output and B, so this "
+                "loss gives A nothing.",
             ),
             wrong(
                 "Neither: the path is broken",
@@ -45,23 +47,24 @@ QUESTIONS = {
             ),
             wrong(
                 "A only: detach freezes what comes after it",
-                "detach protects what lies before it. B, after it, trains "
-                "as ever.",
+                "detach keeps this loss away from what lies before it. B, "
+                "after it, trains as before.",
                 "two-nets-A-then-B",
             ),
         ),
     ),
     "split-no-grad-b": Question(
-        "To train A alone, may B run under `no_grad()`?",
+        "We want to train A alone. `no_grad()` records no operation inside "
+        "it. B runs under it. Does A get a gradient?",
         (
             wrong(
-                "Yes: then B gets no gradient and A does",
+                "Yes: B gets none, and A does",
                 "The only path from the loss to A leads through B, and it "
                 "was not recorded.",
                 "no-grad-on-B-kills-A",
             ),
             right(
-                "No: then nobody gets one, and backward raises",
+                "No: nobody gets one, and backward raises",
                 "Under `no_grad()` B's output has no history at all.",
             ),
             wrong(
@@ -73,7 +76,7 @@ QUESTIONS = {
         ),
     ),
     "split-freeze-b": Question(
-        "And with B frozen, `B.requires_grad_(False)`?",
+        "And if B is frozen before it runs, `B.requires_grad_(False)`?",
         (
             right(
                 "A gets a gradient, B none",
@@ -86,7 +89,8 @@ QUESTIONS = {
             ),
             wrong(
                 "Both get one, B's is ignored",
-                "No gradient is computed for a frozen weight.",
+                "B was frozen before it ran, so no gradient is computed for "
+                "its weight.",
                 "frozen-grad-computed-claim",
             ),
         ),
@@ -103,45 +107,65 @@ def _two() -> tuple[nn.Module, nn.Module, torch.Tensor]:
 
 
 def _look_at_a_only(a: Any, b: Any) -> Any:
-    if a.weight.grad is not None and b.weight.grad is not None:
-        if b.weight.requires_grad:
-            return ...
-        return "B.weight.grad is there too: freeze B before it runs."
-    if a.weight.grad is None and b.weight.grad is None:
-        return (
-            "A.weight.grad is None and so is B's: is a detach or a no_grad "
-            "between A and the loss?"
-        )
+    mistake = misspelled(b, b.parameters())
+    if mistake:
+        return mistake
+    if not a.weight.requires_grad:
+        return "A is frozen: freeze the other one."
+    if b.weight.requires_grad:
+        if a.weight.grad is None or b.weight.grad is None:
+            return (
+                "B was not frozen, only its gradient is gone: call "
+                "B.requires_grad_(False) before backward."
+            )
+        return ...
     if a.weight.grad is None:
-        return "A.weight.grad is None: is the detach between A and B?"
+        return "A.weight.grad is None: is a detach between A and B?"
     if b.weight.grad is not None:
-        return "B.weight.grad is there too: B was not frozen when it ran."
+        return "B was frozen only after backward: do it before."
     return CORRECT
 
 
-def _look_at_critic(function: Any) -> Any:
+def _given_critic_loss(generator: Any, critic: Any, noise: Any) -> Any:
+    fake = generator(noise)
+    return critic(fake).sum()
+
+
+def _look_at_critic(function: Any) -> str:
+    mistake = function_mistake(function, "critic_loss")
+    if mistake:
+        return mistake
     generator, critic, noise = _two()
+    noise.requires_grad_()
     loss = function(generator, critic, noise)
-    if loss is None or loss is Ellipsis:
-        return ...
-    if not isinstance(loss, torch.Tensor) or not loss.requires_grad:
-        return (
-            "the loss has no history: only the generator's output may be "
-            "detached, not the critic's."
-        )
-    loss.sum().backward()
-    if critic.weight.grad is None:
-        return "the critic gets no gradient: is it frozen, or detached?"
-    if generator.weight.grad is not None:
-        return (
-            "the generator gets a gradient too: where does its output go "
-            "into the critic?"
-        )
+    if loss is None:
+        return "critic_loss returns nothing: is a return missing?"
+    if critic.weight.grad is not None:
+        return "leave backward out: whoever calls critic_loss does that."
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        return "return the critic's answer, summed to one number, a tensor."
     if not generator.weight.requires_grad:
         return (
-            "the generator is frozen for good: its own step could not "
-            "train it. Cut the path instead."
+            "the generator is frozen for its own step too: cut the path "
+            "instead."
         )
+    if not loss.requires_grad:
+        return (
+            "the loss has no history: detach the generator's output, not "
+            "the critic's."
+        )
+    if abs(loss.item() - 6.0) > 1e-6:
+        return "the critic has to look at generator(noise), as it is."
+    to_critic, to_generator = torch.autograd.grad(
+        loss, (critic.weight, generator.weight), allow_unused=True
+    )
+    if to_generator is not None:
+        return (
+            "the generator gets a gradient too: detach its output, where "
+            "it goes into the critic."
+        )
+    if to_critic is None or to_critic.item() != 2.0:
+        return "the critic gets no gradient, or another one than it should."
     return CORRECT
 
 
@@ -157,5 +181,6 @@ EXERCISES = {
         "medium",
         _look_at_critic,
         "the critic learns, the generator waits for its own step",
+        _given_critic_loss,
     ),
 }

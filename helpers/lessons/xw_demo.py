@@ -7,14 +7,15 @@ from typing import Any
 import torch
 
 from .kinds import CORRECT, Exercise, Question, right, wrong
+from .looking import function_mistake
 
 QUESTIONS = {
     "xw-recall": Question(
-        "From the lesson on clone and detach: what do `y` and `y.detach()` "
-        "have in common?",
+        "From the lesson on clone and detach: which of these do `y` and "
+        "`y.detach()` share?",
         (
             right(
-                "The storage",
+                "The memory (the storage)",
                 "Two tensor objects look at one storage; only `y` has a "
                 "history.",
             ),
@@ -53,7 +54,8 @@ QUESTIONS = {
         ),
     ),
     "xw-element-0": Question(
-        'Which "element 0" does the message mean?',
+        'The message speaks of "element 0 of tensors". What is that, and '
+        "does `requires_grad_()` on it repair the program?",
         (
             wrong(
                 "The first entry of x",
@@ -61,14 +63,15 @@ QUESTIONS = {
                 "element-0-meaning",
             ),
             right(
-                "loss, the first tensor that backward was given",
-                "`loss.backward()` starts from a list with one root, the "
-                "loss. That root has no history.",
+                "The loss, and no",
+                "backward starts from a list of tensors; here the loss is "
+                "the only one, so it is element 0. With the flag backward "
+                "runs, and x and w still get nothing.",
             ),
             wrong(
-                "loss lacks the flag: `loss.requires_grad_()` repairs it",
-                "Then backward runs and reaches loss alone; x and w still "
-                "get nothing.",
+                "The loss, and yes",
+                "Then backward runs and reaches the loss alone; x and w "
+                "still get nothing.",
                 "loss-requires-grad-true",
             ),
         ),
@@ -93,8 +96,8 @@ QUESTIONS = {
         ),
     ),
     "xw-frozen-w": Question(
-        "The text says that w's gradient is still zero at the end. "
-        "What does `w.grad` hold?",
+        "Now `loss2.backward()`. The text says that w's gradient is still "
+        "zero afterwards. What does `w.grad` hold?",
         (
             wrong(
                 "Zeros",
@@ -103,12 +106,13 @@ QUESTIONS = {
             ),
             right(
                 "None",
-                "The first backward raised, and in the second one w was "
-                "frozen.",
+                "The first backward raised, and for the second one w was "
+                "frozen: `requires_grad` was False when y2 was computed.",
             ),
             wrong(
                 "The gradient of loss2, which the optimizer would skip",
-                "For a frozen tensor no gradient is computed at all.",
+                "w was frozen before y2 was computed, so its gradient is not "
+                "computed at all.",
                 "frozen-grad-computed-claim",
             ),
         ),
@@ -125,50 +129,80 @@ def _example() -> tuple[torch.Tensor, torch.Tensor]:
 def _look_at_x_only(y: Any, x: Any, w: Any) -> str:
     if not isinstance(y, torch.Tensor):
         return f"y is a {type(y).__name__}; make it the product of x and w."
-    if not torch.equal(y, torch.matmul(x, w)):
+    if not torch.allclose(y, torch.matmul(*_example())):
         return "y holds other numbers than torch.matmul(x, w)."
-    if not w.requires_grad:
-        return "w is frozen now; leave its flag alone and cut the path."
+    if not (x.requires_grad and w.requires_grad and x.is_leaf and w.is_leaf):
+        return (
+            "x or w itself was changed or replaced: leave both as they are, "
+            "and detach only inside the product."
+        )
     if not y.requires_grad:
         return (
-            "neither x nor w would get a gradient: the detach stands on the "
-            "only path from x to the loss."
+            "neither x nor w would get a gradient: the only path from x to y "
+            "is cut (a detach or a no_grad stands on it)."
         )
     to_x, to_w = torch.autograd.grad(
         y.sum(), (x, w), retain_graph=True, allow_unused=True
     )
     if to_x is None:
-        return "w would learn and x would not: detach the other factor."
+        return "w would get a gradient and x none: detach the other factor."
     if to_w is not None:
-        return "w would learn too: detach it where it goes into the product."
+        return (
+            "w would get a gradient too: detach it where it goes into the "
+            "product."
+        )
     return CORRECT
 
 
-def _look_at_logging(function: Any) -> Any:
+def _look_at_logging(function: Any) -> str:
+    mistake = function_mistake(function, "loss_and_log")
+    if mistake:
+        return mistake
     x, w = _example()
     made = function(x, w)
-    if made is None or made is Ellipsis:
-        return ...
+    if made is None:
+        return "loss_and_log returns nothing: is a return missing?"
     if not isinstance(made, tuple) or len(made) != 2:
-        return "loss_and_log returns one pair: the loss and the log value."
+        return "return two things, the loss first: return loss, log"
     loss, log = made
-    if not isinstance(loss, torch.Tensor) or not loss.requires_grad:
-        return (
-            "the loss has no history: detach the logged value, not the loss."
-        )
-    if isinstance(log, torch.Tensor) and log.requires_grad:
+    if x.grad is not None or w.grad is not None:
+        return "leave backward out: whoever calls loss_and_log does that."
+    return _mistake_of_log(log, loss) or _mistake_of_loss(loss, x, w, log)
+
+
+def _mistake_of_log(log: Any, loss: Any) -> str:
+    swapped = isinstance(log, torch.Tensor) and log.requires_grad
+    if swapped and not getattr(loss, "requires_grad", False):
+        return "the first one has no history: is the order loss, log?"
+    if swapped:
         return (
             "the logged value still carries the graph: a list of such "
             "values keeps every graph alive."
         )
-    loss.backward()
-    if x.grad is None or w.grad is None:
-        name = "x" if x.grad is None else "w"
-        return f"{name} gets no gradient from the loss: what cuts it?"
-    right_loss = torch.matmul(x, w).sigmoid().mean().detach()
-    if not torch.allclose(loss.detach(), right_loss):
-        return "the loss is another number than the demo's."
-    if abs(float(log) - float(right_loss)) > 1e-6:
+    if callable(log):
+        return "log is the method itself: are the brackets missing?"
+    if not isinstance(log, (float, torch.Tensor)):
+        return f"log is a {type(log).__name__}; make it the loss's number."
+    if isinstance(log, torch.Tensor) and log.numel() != 1:
+        return "log holds several numbers: log the mean, as the loss."
+    return CORRECT
+
+
+def _mistake_of_loss(loss: Any, x: Any, w: Any, log: Any) -> str:
+    if not isinstance(loss, torch.Tensor) or not loss.requires_grad:
+        return (
+            "the loss has no history: detach the logged value, not the loss."
+        )
+    if loss.numel() != 1:
+        return f"the loss has {loss.numel()} numbers: take the mean."
+    to_x, to_w = torch.autograd.grad(loss, (x, w), allow_unused=True)
+    if to_x is None or to_w is None:
+        name = "x" if to_x is None else "w"
+        return f"{name} would get no gradient from the loss: what cuts it?"
+    right_loss = torch.matmul(*_example()).sigmoid().mean().item()
+    if abs(loss.item() - right_loss) > 1e-6:
+        return "the loss is another number than matmul, sigmoid, mean give."
+    if abs(float(log) - right_loss) > 1e-6:
         return "the logged value is not the value of the loss."
     return CORRECT
 
