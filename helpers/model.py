@@ -207,8 +207,9 @@ class Snapshot:
     each tensor object once, in order of first appearance; ``asked`` the ids
     of those that were asked for; ``modules`` a line of text for each module
     path that an operation or a parameter belongs to, ``grouped`` the paths
-    that were handed in to group by; ``notes`` what the reader must know and
-    no box says.
+    that were handed in to group by; ``whole`` is False where the graph goes on
+    behind what was read; ``notes`` is what the reader must know and no box
+    says.
     """
 
     objects: tuple[TensorFacts, ...] = ()
@@ -217,6 +218,7 @@ class Snapshot:
     asked: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
+    whole: bool = True
     notes: tuple[str, ...] = ()
 
     @property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -221,6 +223,23 @@ def test_5000_operations_are_one_box(golden, unchanged):
         picture = draw_graph(y)
     assert boxes(picture) == 3
     golden(picture)
+
+
+def test_a_very_long_chain_is_read_in_part_and_freed_without_a_crash():
+    code = (
+        "import torch; from helpers import draw_graph\n"
+        "y = torch.ones(1, requires_grad=True)\n"
+        "for _ in range(100_000): y = y.sin()\n"
+        "print(draw_graph(y)); del y"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Only the 30,000 operations nearest to the result" in done.stdout
+    assert "reaches no leaf" not in done.stdout
 
 
 def test_100_uses_of_one_weight_are_one_edge(golden, unchanged):

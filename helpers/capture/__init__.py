@@ -54,16 +54,17 @@ class _Taking:
         self.caller = caller
         self.known = _names_in(caller)
         self.found: dict[int, Found] = {}
+        self.notes: list[str] = []
+        self.whole = True
         self.modules: list[tuple[str, torch.nn.Module]] = []
 
     def take(self, things: Named, graph: bool) -> Snapshot:
-        notes = []
         if things:
             asked = self._given(things)
         else:
             asked, left_out = self._callers_own(graph)
             if left_out:
-                notes.append(f"{left_out} more tensors are not shown")
+                self.notes.append(f"{left_out} more tensors are not shown")
         operations: list[Operation] = []
         if graph:
             operations = self._graph(asked)
@@ -75,7 +76,8 @@ class _Taking:
             tuple(f.id for f in asked),
             self._module_texts() if graph else {},
             tuple(name for name, _ in self.modules),
-            tuple(notes),
+            self.whole,
+            tuple(self.notes),
         )
 
     # -- what was asked for
@@ -178,6 +180,12 @@ class _Taking:
         tensors = [f.leaf for f in asked if isinstance(f.leaf, torch.Tensor)]
         roots = [t.grad_fn for t in tensors if t.grad_fn is not None]
         order = nodes.in_forward_order(roots)
+        if len(order) == nodes.MOST:
+            self.whole = False
+            self.notes.append(
+                f"Only the {nodes.MOST:,} operations nearest to the result "
+                "are shown"
+            )
         reached = set(order)
         mine = {id(t): t for t in self._named_tensors()}
         mine |= {id(t): t for t in tensors}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
@@ -32,13 +33,28 @@ def look_at(frame: FrameType, count: int) -> Caller:
     """Describe the code in ``frame``, which makes a call with ``count``
     positional arguments.
     """
-    variables = _visible(frame.f_locals)
-    around = {}
-    if frame.f_locals is not frame.f_globals and frame.f_code.co_name != (
-        "<module>"
-    ):
-        around = _visible(frame.f_globals)
-    return Caller(variables, around, _argument_sources(frame, count))
+    in_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
+    local = _locals_of(frame) if in_function else frame.f_locals
+    return Caller(
+        _visible(local),
+        _visible(frame.f_globals) if in_function else {},
+        _argument_sources(frame, count),
+    )
+
+
+def _locals_of(frame: FrameType) -> dict[str, Any]:
+    """Copy a function's variables and leave nothing behind in its frame.
+
+    Before Python 3.13 a frame keeps the dict that ``f_locals`` gives, and
+    with it every tensor in it, until the function returns.
+    """
+    seen = frame.f_locals
+    variables = dict(seen)
+    # the frame, this name and the call below hold it; or the caller does,
+    # by a call of locals(), and then it is not ours to empty
+    if isinstance(seen, dict) and sys.getrefcount(seen) <= 3:
+        seen.clear()
+    return variables
 
 
 def _visible(namespace: dict[str, Any]) -> dict[str, Any]:

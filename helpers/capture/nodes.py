@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import heapq
 import re
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -18,6 +19,11 @@ from ..model import Operation, Saved, Source
 
 Node = Any  # torch.autograd.graph.Node, also for custom Functions
 SavedTensor = tuple[str, "torch.Tensor | None", str]  # label, tensor, state
+
+# torch keeps a Python object for each node that was looked at, and frees such
+# a chain by recursion: with more than about 45,000 in a row (torch 2.13, 8 MB
+# of stack) the process would crash when the graph is freed.
+MOST = 30_000
 
 # A saved tensor with such a name is the operation's result, not an input.
 _RESULT = re.compile(r"result\d*$|output$")
@@ -29,24 +35,26 @@ def accumulates(node: Node) -> bool:
 
 
 def in_forward_order(roots: Iterable[Node]) -> list[Node]:
-    """Return all nodes behind the roots, inputs first, in the order in which
-    the operations ran; leaves (AccumulateGrad) are among them, at the place
-    where they are first used.
+    """Return the nodes behind the roots, inputs first, in the order in which
+    the operations ran, at most MOST of them, those nearest to the roots.
     """
     users: dict[Node, list[Node]] = {}
     waiting: dict[Node, int] = {}
     found: list[Node] = []
-    stack = list(roots)[::-1]
-    while stack:
-        node = stack.pop()
+    ahead = deque(roots)
+    while ahead and len(found) < MOST:
+        node = ahead.popleft()
         if node in waiting:
             continue
         inputs = [n for n, _ in node.next_functions if n is not None]
-        waiting[node] = len(inputs)
+        waiting[node] = 0
         found.append(node)
         for n in inputs:
             users.setdefault(n, []).append(node)
-        stack += inputs[::-1]
+        ahead += inputs
+    for node in found:
+        for user in users.get(node, []):
+            waiting[user] += 1
     place = {node: i for i, node in enumerate(reversed(found))}
     ready = [
         (_age(node), place[node], node) for node in found if not waiting[node]
@@ -105,7 +113,9 @@ def saved_tensors(node: Node) -> list[SavedTensor]:
     a user's own pack and unpack hooks, which looking must not call.
     """
     found = []
-    for name in _raw_names(type(node)):
+    custom = is_custom(node)
+    names = ("_raw_saved_tensors",) if custom else _raw_names(type(node))
+    for name in names:
         label = name.removeprefix("_raw_saved_")
         try:
             raw = getattr(node, name)
@@ -134,7 +144,7 @@ def _is_freed(node: Node, raw_name: str) -> bool:
     return False
 
 
-@functools.cache
+@functools.cache  # torch's own kinds of node, which live as long as torch
 def _raw_names(kind: type) -> tuple[str, ...]:
     return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
 
@@ -191,6 +201,8 @@ def read_operations(
             return Source()
         if accumulates(node):
             return Source(tensor=tensor_id(node.variable))
+        if node not in ids:  # beyond the last node that was read
+            return Source()
         return Source(operation=ids[node], output=output)
 
     def operation(node: Node) -> Operation:

@@ -168,6 +168,8 @@ class _Graph:
             if t.grad_fn:
                 by_reach.setdefault(self.reached(t), []).append(name_text(t))
         for reached, names in by_reach.items():
+            if not self.snapshot.whole and not reached:
+                continue
             remarks.append(
                 f"A gradient of {listed(names)} reaches "
                 f"{listed(reached) or 'no leaf'}."

@@ -493,7 +493,7 @@ class _StripPicture:
                 parts.append(
                     svg.line(
                         [(x, middle), (x + self.cell, middle)],
-                        "#c4c4c4",
+                        style.FAINT,
                         1,
                         dashed=True,
                     )

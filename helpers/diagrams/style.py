@@ -18,6 +18,7 @@ BLUE = "#0072b2"
 GREY = "#767676"
 CARD = "#ffffff"
 CARD_EDGE = "#d5d5d5"
+FAINT = "#c4c4c4"
 ORANGE = "#d55e00"
 
 LEAF_FILL = "#e8f3fa"

@@ -1,0 +1,100 @@
+"""predict, check and expect_error."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers import check, expect_error, predict
+from helpers.lessons.kinds import Question, right, wrong
+
+QUESTION = Question(
+    "Is `1 < 2`?",
+    (right("Yes <b>", "One is less."), wrong("No & no", "It is.", "x")),
+)
+
+
+def test_an_expected_error_is_shown_in_one_line(capsys):
+    with expect_error(ValueError, "wrong"):
+        raise ValueError("all wrong")
+    assert capsys.readouterr().out == "ValueError: all wrong\n"
+
+
+def test_no_error_fails():
+    with (
+        pytest.raises(AssertionError, match="but nothing was raised"),
+        expect_error(ValueError, "wrong"),
+    ):
+        pass
+
+
+def test_another_message_fails():
+    with (
+        pytest.raises(AssertionError, match="its message was: right"),
+        expect_error(ValueError, "wrong"),
+    ):
+        raise ValueError("right")
+
+
+def test_another_error_fails():
+    with (
+        pytest.raises(AssertionError, match="but TypeError came: wrong"),
+        expect_error(ValueError, "wrong"),
+    ):
+        raise TypeError("wrong")
+
+
+def test_an_interrupt_passes_through():
+    with pytest.raises(KeyboardInterrupt), expect_error(ValueError, "wrong"):
+        raise KeyboardInterrupt
+
+
+def test_a_prediction_as_text():
+    assert str(predict(QUESTION)) == (
+        "Predict: Is `1 < 2`?\n"
+        "  1. Yes <b>\n"
+        "  2. No & no\n"
+        "Answers (choose first):\n"
+        "  1: Right. One is less.\n"
+        "  2: No. It is."
+    )
+
+
+def test_a_prediction_folds_each_answer():
+    page = predict(QUESTION).html
+    assert page.count("<details") == page.count("<summary") == 2
+    assert "open" not in page
+
+
+def test_a_prediction_needs_no_script_and_no_network():
+    page = predict(QUESTION).html
+    assert "<script" not in page
+    assert "://" not in page
+
+
+def test_a_prediction_is_escaped():
+    page = predict(QUESTION).html
+    assert "Yes &lt;b&gt;" in page
+    assert "No &amp; no" in page
+
+
+def test_backticks_become_code():
+    assert "<code>1 &lt; 2</code>" in predict(QUESTION).html
+
+
+def test_an_unknown_question_names_those_that_are_there():
+    with pytest.raises(KeyError, match="no question 'nope'; there are: clone"):
+        predict("nope")
+
+
+def test_an_unknown_exercise_names_those_that_are_there():
+    with pytest.raises(KeyError, match="no exercise 'nope'; there are: clone"):
+        check("nope", 1)
+
+
+def test_a_check_leaves_the_random_state_alone():
+    import torch
+
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    check("freeze-module", lambda module: module)
+    assert torch.equal(before, torch.get_rng_state())
