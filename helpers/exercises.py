@@ -153,7 +153,11 @@ def _first_line(error: Exception) -> str:
 
 def _marked_up(text: str) -> str:
     """Escape text and set what stands in backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    # a dark theme would give code its own colours on our light ground
+    code = f"background:{style.OPERATION_FILL};color:{style.INK}"
+    return re.sub(
+        r"`([^`]+)`", rf'<code style="{code}">\1</code>', escape(text)
+    )
 
 
 def _card(inside: str) -> str:

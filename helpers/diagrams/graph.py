@@ -373,10 +373,11 @@ def _tensor_box(t: TensorFacts, kind: str, again: bool = False) -> _Box:
         lines = [([value], "m")]  # a plain number
     else:
         lines = _name_lines(names)
-        short = list(t.shape)
+        short = str(list(t.shape)) if t.shape else "scalar"
         dtype = "" if t.dtype == "float32" else f"{t.dtype} "
-        word = "" if t.grad_fn else f"{kind} "
-        lines.append(([f"{word}{dtype}{short}"], "t"))
+        word = "" if t.grad_fn else kind
+        gap = ", " if word and not t.shape else " "
+        lines.append(([f"{word}{gap}{dtype}{short}".strip()], "t"))
         if again:
             lines[-1] = (["(again)"], "s")
         else:
