@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: help lab test refresh lint bench pins clean
+.PHONY: help lab test refresh golden lint bench pins clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -24,6 +24,9 @@ refresh: $(READY) ## run every notebook in place and normalise it
 lint: $(READY) ## check style and format of code and notebooks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+golden: $(READY) ## write the golden texts and pictures anew; then read the diff
+	$(BIN)/python -m pytest -q -n 2 -p no:nbval --write-golden tests
 
 bench: $(READY) ## time the pictures, as ratios measured in one run
 	$(BIN)/python tests/bench.py
