@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "number_text",
 ]
 
+_LONGEST = 24  # characters of a value
 UNNAMED = "(unnamed)"  # the name of a tensor that the caller has no name for
 
 
@@ -39,7 +41,8 @@ def number_text(value: Any) -> str:
     if isinstance(value, float):
         text = f"{value:.4g}"
         return f"{text}.0" if text.lstrip("-").isdigit() else text
-    return str(value)
+    text = str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class TensorFacts:
     ``shape``, ``stride`` and ``offset`` count elements, as torch does;
     ``start`` is the byte of the storage where the first element lies.
     ``stride``, ``offset``, ``start`` and ``storage`` are None for a tensor
-    that has no storage to show, and ``note`` then says why.  ``twin`` is the
+    that has no storage to show, and ``note`` then says why.  ``module`` is the
+    path of the Module that holds a parameter.  ``twin`` is the
     id of a tensor with a history on the same memory, for a constant that was
     made from it by a cut (``detach()``, ``.data``).  ``values`` is what
     ``tolist()`` gives, None for more than a few elements.
@@ -74,6 +78,8 @@ class TensorFacts:
     grad_norm: float | None = None
     version: int | None = None
     values: Any = None
+    is_parameter: bool = False
+    module: str = ""
     twin: str | None = None
     note: str = ""
 
@@ -98,7 +104,7 @@ class TensorFacts:
         ``.grad`` although it requires none.
         """
         stale = self.grad is not None
-        return not self.requires_grad and (self.type == "Parameter" or stale)
+        return not self.requires_grad and (self.is_parameter or stale)
 
     def positions(self) -> Iterator[tuple[tuple[int, ...], int]]:
         """Each index with the byte of the storage where its element starts.
@@ -221,12 +227,12 @@ class Snapshot:
     whole: bool = True
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def tensors(self) -> dict[str, TensorFacts]:
         """Each name with the facts of its tensor."""
         return {name: t for t in self.objects for name in t.names}
 
-    @property
+    @cached_property
     def by_id(self) -> dict[str, TensorFacts]:
         """Each tensor object by its id."""
         return {t.id: t for t in self.objects}

@@ -60,18 +60,18 @@ def row(name: str, drawing: float, other: float, what: str) -> None:
 
 def main() -> None:
     """Print a table of ratios."""
-    short, long = chain(3_000), chain(30_000)
+    short, long = chain(1_000), chain(10_000)
     row(
-        "graph of 3,000 operations",
+        "graph of 1,000 operations",
         seconds(lambda: draw_graph(short)),
-        seconds(lambda: chain(3_000)),
+        seconds(lambda: chain(1_000)),
         "the time to compute them",
     )
     row(
-        "graph of 30,000 operations",
+        "graph of 10,000 operations",
         seconds(lambda: draw_graph(long), 3),
         seconds(lambda: draw_graph(short), 3),
-        "that of 3,000 (10 is linear)",
+        "that of 1,000 (10 is linear)",
     )
     loss = unrolled(100)
     row(
@@ -85,7 +85,7 @@ def main() -> None:
         "dense skips, 84 operations",
         seconds(lambda: draw_graph(skips), 3),
         seconds(lambda: draw_graph(short), 3),
-        "the graph of 3,000 in a chain",
+        "the graph of 1,000 in a chain",
     )
     small, big = torch.arange(100), torch.arange(10_000_000)
     row(

@@ -238,7 +238,7 @@ def test_a_very_long_chain_is_read_in_part_and_freed_without_a_crash():
         text=True,
         check=True,
     )
-    assert "Only the 30,000 operations nearest to the result" in done.stdout
+    assert "Only the 10,000 operations nearest to the result" in done.stdout
     assert "reaches no leaf" not in done.stdout
 
 

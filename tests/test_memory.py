@@ -289,7 +289,7 @@ def test_sixty_of_many_tensors_are_shown(unchanged):
     with unchanged():
         picture = draw_memory()
     assert len(many) == 100
-    assert picture.text.endswith("40 more tensors are not shown.")
+    assert picture.text.endswith("40 more are not shown.")
 
 
 def test_a_name_in_a_notebook_may_not_start_with_underscore(unchanged):

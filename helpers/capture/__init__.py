@@ -6,21 +6,29 @@ nothing: no flag, mode, version counter, hook, gradient or random state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..model import UNNAMED, Operation, Snapshot, TensorFacts
 from . import nodes, storages
 from .names import Caller, look_at
-from .tensors import Found, gradient_of, tensor_facts
-from .things import Leaf, is_leaf, refusal, tensors_in
+from .tensors import (
+    Found,
+    grad_fn_of,
+    gradient_of,
+    norm_of,
+    tensor_facts,
+)
+from .things import Leaf, is_a, is_leaf, refusal, tensors_in
 
 __all__ = ["Caller", "look_at", "take"]
 
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
+MOST_ASKED = 300  # of those that were asked for
 
 Named = list[tuple[str | None, Any]]
 
@@ -41,7 +49,8 @@ def take(
     Raises TypeError for a thing that holds no tensor and ValueError where
     there is nothing to show, each in one sentence.
     """
-    with torch._C.DisableTorchFunction():
+    # neither a mode of the user's nor a subclass may see that we look
+    with torch._C.DisableTorchFunction(), _disable_current_modes():
         return _Taking(function, caller, saved).take(things, graph)
 
 
@@ -56,7 +65,7 @@ class _Taking:
         self.found: dict[int, Found] = {}
         self.notes: list[str] = []
         self.whole = True
-        self.modules: list[tuple[str, torch.nn.Module]] = []
+        self.modules: list[tuple[str, torch.nn.Module, bool]] = []
 
     def take(self, things: Named, graph: bool) -> Snapshot:
         if things:
@@ -64,10 +73,12 @@ class _Taking:
         else:
             asked, left_out = self._callers_own(graph)
             if left_out:
-                self.notes.append(f"{left_out} more tensors are not shown")
+                self._note_left_out(left_out)
         operations: list[Operation] = []
         if graph:
             operations = self._graph(asked)
+        if graph:
+            self._find_modules()
         facts, blocks = self._facts()
         return Snapshot(
             facts,
@@ -75,7 +86,7 @@ class _Taking:
             tuple(_in_modules(operations, facts)),
             tuple(f.id for f in asked),
             self._module_texts() if graph else {},
-            tuple(name for name, _ in self.modules),
+            tuple(name for name, _, handed_in in self.modules if handed_in),
             self.whole,
             tuple(self.notes),
         )
@@ -84,28 +95,39 @@ class _Taking:
 
     def _given(self, things: Named) -> list[Found]:
         asked: dict[str, Found] = {}
+        left_out = 0
         for place, (name, thing) in enumerate(things):
             if self._groups_by(thing):
                 self._add_module(name or self._variable(thing) or "", thing)
                 continue
-            base = name or self._name(thing, place)
+            base = self._name(thing, place) if name is None else name
             leaves = list(tensors_in(base, thing))
             if not leaves or self._has_no_graph(thing):
                 raise TypeError(refusal(thing, self.function))
             for path, leaf in leaves:
-                found = self._add(leaf, path if name else None, path)
-                asked[found.id] = found
+                if len(asked) < MOST_ASKED or id(leaf) in self.found:
+                    given = path if name is not None else None
+                    found = self._add(leaf, given, path)
+                    asked[found.id] = found
+                else:
+                    left_out += 1
         if not asked:
             raise TypeError(refusal(things[0][1], self.function))
+        if left_out:
+            self._note_left_out(left_out)
         return list(asked.values())
+
+    def _note_left_out(self, count: int) -> None:
+        more = "1 more tensor is" if count == 1 else f"{count:,} more are"
+        self.notes.append(f"{more} not shown")
 
     def _groups_by(self, thing: Any) -> bool:
         graph = self.function == "draw_graph"
-        return graph and isinstance(thing, torch.nn.Module)
+        return graph and is_a(thing, torch.nn.Module)
 
     def _has_no_graph(self, thing: Any) -> bool:
         graph = self.function == "draw_graph"
-        return graph and is_leaf(thing) and not isinstance(thing, torch.Tensor)
+        return graph and is_leaf(thing) and not is_a(thing, torch.Tensor)
 
     def _name(self, thing: Any, place: int) -> str:
         """What the caller calls a thing: a variable, else what is written
@@ -114,7 +136,7 @@ class _Taking:
         variable = self._variable(thing)
         if variable is not None:
             return variable
-        if isinstance(thing, torch.nn.Module):
+        if is_a(thing, torch.nn.Module):
             return ""
         sources = self.caller.sources
         source = sources[place] if place < len(sources) else None
@@ -134,7 +156,7 @@ class _Taking:
         for name, thing in self.caller.variables.items():
             own += list(tensors_in(name, thing))
         if graph:
-            own = [(n, t) for n, t in own if isinstance(t, torch.Tensor)]
+            own = [(n, t) for n, t in own if is_a(t, torch.Tensor)]
         if not own:
             raise ValueError(
                 f"{self.function}() found no tensor among your variables: "
@@ -148,13 +170,6 @@ class _Taking:
         distinct = len({id(leaf) for _, leaf in own})
         return list(shown.values()), distinct - len(shown)
 
-    def _add_module(self, name: str, module: torch.nn.Module) -> None:
-        self.modules.append((name, module))
-        for path, leaf in tensors_in(name, module):
-            self.known.setdefault(id(leaf), [])
-            if path not in self.known[id(leaf)]:
-                self.known[id(leaf)].append(path)
-
     def _add(
         self, leaf: Leaf, name: str | None, fallback: str = UNNAMED
     ) -> Found:
@@ -166,7 +181,7 @@ class _Taking:
             found = Found(leaf, f"t{len(self.found)}")
             found.names += self.known.get(id(leaf), [])
             self.found[id(leaf)] = found
-        if name and name not in found.names:
+        if name is not None and name not in found.names:
             found.names.append(name)
         if found.names == [UNNAMED]:
             found.names.clear()
@@ -178,53 +193,36 @@ class _Taking:
 
     def _graph(self, asked: list[Found]) -> list[Operation]:
         tensors = [f.leaf for f in asked if isinstance(f.leaf, torch.Tensor)]
-        roots = [t.grad_fn for t in tensors if t.grad_fn is not None]
-        order = nodes.in_forward_order(roots)
-        if len(order) == nodes.MOST:
-            self.whole = False
+        made_by = [(t, grad_fn_of(t)) for t in tensors]
+        roots = [node for _, node in made_by if node is not None]
+        order, self.whole = nodes.in_forward_order(roots)
+        if not self.whole:
             self.notes.append(
                 f"Only the {nodes.MOST:,} operations nearest to the result "
                 "are shown"
             )
-        reached = set(order)
-        mine = {id(t): t for t in self._named_tensors()}
-        mine |= {id(t): t for t in tensors}
-        results = {}
-        for tensor in mine.values():
-            node = tensor.grad_fn
-            if node is not None and node in reached:
-                key = (node, tensor.output_nr)
-                if key not in results or id(tensor) in self.found:
-                    results[key] = tensor
+        mine = {id(t): t for t in [*tensors, *self._named_tensors()]}
+        results = self._results(order, mine.values())
         for leaf in nodes.leaves_of(order):
             self._add(leaf, None)
-        kept: list[torch.Tensor] = []  # ids stay true while objects live
-        known = _by_memory(mine.values())
-        history = _by_memory(t for t in mine.values() if t.requires_grad)
-        constant = _by_memory(t for t in mine.values() if not t.requires_grad)
-
-        def saved_id(tensor: torch.Tensor) -> str:
-            kept.append(tensor)
-            if id(tensor) not in self.found and id(tensor) not in mine:
-                tensor = known.get(_memory(tensor), tensor)
-            return self._add(tensor, None).id
-
-        def constant_id(tensor: torch.Tensor) -> str:
-            kept.append(tensor)
-            if id(tensor) not in self.found and id(tensor) not in mine:
-                tensor = constant.get(_memory(tensor), tensor)
-            found = self._add(tensor, None)
-            source = history.get(_memory(tensor))
-            if source is not None and source is not tensor:
-                found.twin = self._add(source, None).id
-            return found.id
-
+        name = _Naming(self, mine)
         return nodes.read_operations(
-            order,
-            constant_id,
-            saved_id if self.saved else None,
-            {key: self._add(t, None).id for key, t in results.items()},
+            order, name.constant, name.saved if self.saved else None, results
         )
+
+    def _results(
+        self, order: list[Any], tensors: Iterable[torch.Tensor]
+    ) -> nodes.Results:
+        """Which known tensors the nodes made."""
+        reached = set(order)
+        results: nodes.Results = {}
+        for tensor in tensors:
+            node = grad_fn_of(tensor)
+            if node is not None and node in reached:
+                key = (node, tensor.output_nr)
+                found = self._add(tensor, None)
+                results.setdefault(key, []).append((found.id, tensor))
+        return results
 
     def _named_tensors(self) -> Iterable[torch.Tensor]:
         everything = {**self.caller.around, **self.caller.variables}
@@ -232,7 +230,7 @@ class _Taking:
             for _, leaf in tensors_in(name, thing):
                 if isinstance(leaf, torch.Tensor):
                     yield leaf
-        for name, module in self.modules:
+        for name, module, _ in self.modules:
             for _, leaf in tensors_in(name, module):
                 if isinstance(leaf, torch.Tensor):
                     yield leaf
@@ -265,7 +263,11 @@ class _Taking:
         }
         for f in everything:
             owner = owners.get(f.id)
-            facts[f.id] = tensor_facts(f, facts[owner.id] if owner else None)
+            grad = facts[owner.id] if owner else None
+            facts[f.id] = tensor_facts(f, grad)
+            if owner and self.function != "draw_memory":
+                norm = norm_of(owner.leaf)
+                facts[f.id] = replace(facts[f.id], grad_norm=norm)
         blocks = tuple(
             storages.storage_facts(
                 f"s{number}",
@@ -279,18 +281,94 @@ class _Taking:
         )
         return tuple(facts[f.id] for f in everything), blocks
 
-    def _module_texts(self) -> dict[str, str]:
-        texts = {}
-        known = {id(m): (name, m) for name, m in self.modules}
+    # -- Modules
+
+    def _add_module(self, name: str, module: torch.nn.Module) -> None:
+        """Note a Module to group by, and the names of its parameters."""
+        self.modules.append((name, module, True))
+        for path, leaf in tensors_in(name, module):
+            names = self.known.setdefault(id(leaf), [])
+            if path not in names:
+                names.append(path)
+
+    def _find_modules(self) -> None:
+        """Add the caller's Modules and say which part owns each leaf."""
+        handed_in = {id(module) for _, module, _ in self.modules}
         for name, thing in self.caller.variables.items():
-            if isinstance(thing, torch.nn.Module):
-                known.setdefault(id(thing), (name, thing))
-        for name, module in known.values():
-            for path, part in module.named_modules():
-                own = list(part.parameters())
-                where = f"{name}.{path}" if path and name else path or name
-                texts[where] = _module_text(part, own)
-        return texts
+            if is_a(thing, torch.nn.Module) and id(thing) not in handed_in:
+                self.modules.append((name, thing, False))
+        for name, module, _ in self.modules:
+            for where, part in _parts_of(name, module):
+                for leaf in part._parameters.values():
+                    found = self.found.get(id(leaf))
+                    if found is not None and not found.module:
+                        found.module = where
+
+    def _module_texts(self) -> dict[str, str]:
+        return {
+            where: _module_text(part)
+            for name, module, _ in self.modules
+            for where, part in _parts_of(name, module)
+        }
+
+
+class _Naming:
+    """Ids of the tensors that an operation got or kept.
+
+    A saved tensor is another object than the one in the caller's hands, on
+    the same bytes: it is told by them.
+    """
+
+    def __init__(self, taking: _Taking, mine: dict[int, Any]) -> None:
+        self.taking = taking
+        self.mine = mine
+        self.kept: list[torch.Tensor] = []  # ids stay true while they live
+        self.known: dict[Any, torch.Tensor] = {}
+        self.history: dict[Any, torch.Tensor] = {}
+        self.constants: dict[Any, torch.Tensor] = {}
+        for tensor in mine.values():
+            memory = nodes.memory_of(tensor)
+            self.known.setdefault(memory, tensor)
+            if tensor.requires_grad:
+                self.history.setdefault(memory, tensor)
+            elif isinstance(tensor, torch.nn.Parameter):
+                self.constants.setdefault(memory, tensor)
+            else:
+                self.constants.setdefault(_exactly(tensor), tensor)
+
+    def saved(self, tensor: torch.Tensor) -> str:
+        """Return the id of a tensor that was saved for backward."""
+        self.kept.append(tensor)
+        if not self._is_known(tensor):
+            tensor = self.known.get(nodes.memory_of(tensor), tensor)
+        return self.taking._add(tensor, None).id
+
+    def constant(self, tensor: torch.Tensor) -> str:
+        """Return the id of a leaf or of an input that wants no gradient.
+
+        A frozen weight is known also when it was transposed; any other
+        tensor only when it reads its bytes in the same way.
+        """
+        self.kept.append(tensor)
+        memory = nodes.memory_of(tensor)
+        if not self._is_known(tensor):
+            exact = self.constants.get(_exactly(tensor), tensor)
+            tensor = self.constants.get(memory, exact)
+        found = self.taking._add(tensor, None)
+        source = self.history.get(memory)
+        if source is not None and source is not tensor:
+            found.twin = self.taking._add(source, None).id
+        return found.id
+
+    def _is_known(self, tensor: torch.Tensor) -> bool:
+        return id(tensor) in self.taking.found or id(tensor) in self.mine
+
+
+def _exactly(tensor: torch.Tensor) -> Any:
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return ("object", id(tensor))
+    memory = nodes.memory_of(tensor)
+    return memory, tuple(tensor.shape), tuple(tensor.stride())
 
 
 def _names_in(caller: Caller) -> dict[int, list[str]]:
@@ -306,29 +384,19 @@ def _names_in(caller: Caller) -> dict[int, list[str]]:
     return known
 
 
-def _by_memory(
-    tensors: Iterable[torch.Tensor],
-) -> dict[Any, torch.Tensor]:
-    found: dict[Any, torch.Tensor] = {}
-    for tensor in tensors:
-        found.setdefault(_memory(tensor), tensor)
-    return found
+def _parts_of(
+    name: str, module: torch.nn.Module
+) -> Iterator[tuple[str, torch.nn.Module]]:
+    for path, part in module.named_modules():
+        yield f"{name}.{path}" if path and name else path or name, part
 
 
-def _memory(tensor: torch.Tensor) -> Any:
-    """What a saved copy of a tensor has in common with it: a transposed
-    weight and a saved result lie in the same bytes.
-    """
-    block = storages.extent(tensor)
-    if block is None or not block.start:
-        return ("object", id(tensor))
-    first = tensor.data_ptr() - block.start
-    return (block, first, tensor.numel(), tensor.dtype)
-
-
-def _module_text(
-    module: torch.nn.Module, parameters: list[torch.nn.Parameter]
-) -> str:
+def _module_text(module: torch.nn.Module) -> str:
+    parameters = [
+        p
+        for p in module.parameters()
+        if not isinstance(p, torch.nn.parameter.UninitializedTensorMixin)
+    ]
     count = sum(p.numel() for p in parameters)
     training = sum(p.numel() for p in parameters if p.requires_grad)
     kind = type(module).__name__
@@ -348,11 +416,7 @@ def _in_modules(
     operations: list[Operation], facts: tuple[TensorFacts, ...]
 ) -> list[Operation]:
     """Say for each operation which module's parameters it uses."""
-    owner = {
-        t.id: t.names[0].rpartition(".")[0]
-        for t in facts
-        if t.type == "Parameter"
-    }
+    owner = {t.id: t.module for t in facts if t.module}
     reshaped: dict[str, str] = {}
     result = []
     for operation in operations:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+import warnings
 from dataclasses import dataclass, field
-from types import FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import executing
@@ -53,26 +54,34 @@ def _locals_of(frame: FrameType) -> dict[str, Any]:
     # the frame, this name and the call below hold it; or the caller does,
     # by a call of locals(), and then it is not ours to empty
     if isinstance(seen, dict) and sys.getrefcount(seen) <= 3:
-        seen.clear()
+        for name in _names_of(frame.f_code):
+            seen.pop(name, None)
     return variables
+
+
+def _names_of(code: CodeType) -> tuple[str, ...]:
+    return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
 def _visible(namespace: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in namespace.items()
-        if not name.startswith(("_", "@"))
+        if type(name) is str
+        and not name.startswith(("_", "@"))
         and name not in _NOTEBOOK_NAMES
-        and not inspect.ismodule(value)
+        and not issubclass(type(value), ModuleType)
     }
 
 
 def _argument_sources(frame: FrameType, count: int) -> tuple[str | None, ...]:
     unknown = (None,) * count
-    try:
-        call = executing.Source.executing(frame).node
-    except Exception:  # the source may be anything, or gone
-        return unknown
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the source is parsed once more
+        try:
+            call = executing.Source.executing(frame).node
+        except Exception:  # the source may be anything, or gone
+            return unknown
     if not isinstance(call, ast.Call) or len(call.args) != count:
         return unknown
     if any(isinstance(arg, ast.Starred) for arg in call.args):

@@ -10,33 +10,37 @@ import functools
 import heapq
 import re
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import torch
 
 from ..model import Operation, Saved, Source
+from .storages import extent
 
 Node = Any  # torch.autograd.graph.Node, also for custom Functions
 SavedTensor = tuple[str, "torch.Tensor | None", str]  # label, tensor, state
+Results = dict[tuple[Node, int], list[tuple[str, torch.Tensor]]]
 
 # torch keeps a Python object for each node that was looked at, and frees such
-# a chain by recursion: with more than about 45,000 in a row (torch 2.13, 8 MB
-# of stack) the process would crash when the graph is freed.
-MOST = 30_000
+# a chain by recursion: with more than about 42,000 in a row (torch 2.13, 8 MB
+# of stack; 6,000 on 1 MB) the process crashes when the graph is freed.
+MOST = 10_000
 
-# A saved tensor with such a name is the operation's result, not an input.
-_RESULT = re.compile(r"result\d*$|output$")
+# A saved tensor with such a name is made by the operation, or kept by it
+# between its runs, and not an input that could have wanted a gradient.
+_NO_INPUT = re.compile(r"result\d*$|output|logsumexp|rng|philox|seed|running_")
 
 
 def accumulates(node: Node) -> bool:
     """Say whether a node hands its gradient to a leaf."""
-    return hasattr(node, "variable")
+    return not is_custom(node) and grad_fn_name(node) == "AccumulateGrad"
 
 
-def in_forward_order(roots: Iterable[Node]) -> list[Node]:
+def in_forward_order(roots: Iterable[Node]) -> tuple[list[Node], bool]:
     """Return the nodes behind the roots, inputs first, in the order in which
-    the operations ran, at most MOST of them, those nearest to the roots.
+    the operations ran, at most MOST of them, those nearest to the roots; and
+    whether these are all.
     """
     users: dict[Node, list[Node]] = {}
     waiting: dict[Node, int] = {}
@@ -68,7 +72,7 @@ def in_forward_order(roots: Iterable[Node]) -> list[Node]:
             waiting[user] -= 1
             if not waiting[user]:
                 heapq.heappush(ready, (_age(user), place[user], user))
-    return order
+    return order, all(node in waiting for node in ahead)
 
 
 def _age(node: Node) -> int:
@@ -90,9 +94,10 @@ def operation_name(node: Node) -> str:
         return full.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", full) or full
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower()
-    exponent = getattr(node, "_saved_exponent", None)
-    if snake == "pow" and isinstance(exponent, (int, float)):
-        return f"pow {exponent:g}"
+    if full == "PowBackward0":  # of this kind only, it is a plain number
+        exponent = node._saved_exponent
+        if isinstance(exponent, (int, float)):
+            return f"pow {exponent:g}"
     return snake
 
 
@@ -122,25 +127,35 @@ def saved_tensors(node: Node) -> list[SavedTensor]:
         except RuntimeError:
             found.append((label, None, "freed"))
             continue
-        many = isinstance(raw, (tuple, list))
-        for i, one in enumerate(raw if many else [raw]):
-            each = f"{label} {i}" if many and len(raw) > 1 else label
-            if one.unpack_hook is not None:
-                found.append((each, None, "hidden"))
-            elif one.data is not None:
-                found.append((each, one.data, "kept"))
-            elif _is_freed(node, name):
-                found.append((each, None, "freed"))
+        parts = list(raw) if isinstance(raw, (tuple, list)) else [raw]
+        states = [_state(one) for one in parts]
+        if not any(states) and _is_freed(node, name):
+            states = ["freed"] * len(parts)
+        for i, (one, state) in enumerate(zip(parts, states, strict=True)):
+            each = f"{label} {i}" if len(parts) > 1 else label
+            tensor = one.data if state == "kept" else None
+            if state:
+                found.append((each, tensor, state))
     return found
 
 
+def _state(raw: Any) -> str:
+    """Tell a hook of the user's, a tensor, and what is not there."""
+    if raw.unpack_hook is not None:
+        return "hidden"
+    return "kept" if raw.data is not None else ""
+
+
 def _is_freed(node: Node, raw_name: str) -> bool:
-    """Tell what was freed from what was never saved."""
+    """Tell what was freed from what was never saved.
+
+    No part has a hook or a tensor, so nothing can be unpacked here.
+    """
     plain = "saved_tensors" if is_custom(node) else raw_name[4:]
     try:
         getattr(node, plain)
-    except RuntimeError:
-        return True
+    except RuntimeError as error:
+        return "freed" in str(error)
     return False
 
 
@@ -149,21 +164,36 @@ def _raw_names(kind: type) -> tuple[str, ...]:
     return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
 
 
-def constants_of(node: Node, saved: list[SavedTensor]) -> list[torch.Tensor]:
+def constants_of(
+    node: Node, saved: list[SavedTensor], own: Collection[Any]
+) -> list[torch.Tensor]:
     """Return the inputs that want no gradient, as far as they were saved.
 
-    At most as many as the node has inputs without a way back.
+    At most as many as the node has inputs without a way back; ``own`` is the
+    memory of the node's results, which are no inputs.
     """
     free = sum(n is None for n, _ in node.next_functions)
     if not free:
         return []
     found: list[torch.Tensor] = []
     for label, tensor, _ in saved:
-        if tensor is None or _RESULT.search(label) or tensor.requires_grad:
+        if tensor is None or _NO_INPUT.search(label) or tensor.requires_grad:
             continue
-        if all(tensor is not other for other in found):
-            found.append(tensor)
+        if memory_of(tensor) in own or any(tensor is t for t in found):
+            continue
+        found.append(tensor)
+    # a frozen weight tells more than a statistic that was saved beside it
+    found.sort(key=lambda t: not isinstance(t, torch.nn.Parameter))
     return found[:free]
+
+
+def memory_of(tensor: torch.Tensor) -> Any:
+    """What a saved copy of a tensor has in common with it: the same bytes."""
+    block = extent(tensor)
+    if block is None or not block.start:
+        return ("object", id(tensor))
+    first = torch.Tensor.data_ptr(tensor) - block.start
+    return (block, first, tensor.numel(), tensor.dtype)
 
 
 def leaves_of(order: list[Node]) -> list[torch.Tensor]:
@@ -182,19 +212,21 @@ def read_operations(
     order: list[Node],
     tensor_id: Callable[[torch.Tensor], str],
     saved_id: Callable[[torch.Tensor], str] | None,
-    results: dict[tuple[Node, int], str],
+    results: Results,
 ) -> list[Operation]:
     """Turn nodes in forward order into operations of the model.
 
     ``tensor_id`` gives the id of a leaf or a constant, ``saved_id`` that of a
-    saved tensor (None: leave them out); ``results`` says which output of a
-    node is which known tensor.
+    saved tensor (None: leave them out); ``results`` says which known tensors
+    an output of a node is.
     """
     running = [node for node in order if not accumulates(node)]
     ids = {node: f"n{i}" for i, node in enumerate(running)}
     outputs: dict[Node, list[tuple[int, str]]] = {}
+    memory: dict[Node, set[Any]] = {}
     for (node, number), known in results.items():
-        outputs.setdefault(node, []).append((number, known))
+        outputs.setdefault(node, []).extend((number, i) for i, _ in known)
+        memory.setdefault(node, set()).update(memory_of(t) for _, t in known)
 
     def source(node: Node | None, output: int) -> Source:
         if node is None:
@@ -212,7 +244,10 @@ def read_operations(
             operation_name(node),
             grad_fn_name(node),
             tuple(source(n, k) for n, k in node.next_functions),
-            tuple(tensor_id(t) for t in constants_of(node, saved)),
+            tuple(
+                tensor_id(t)
+                for t in constants_of(node, saved, memory.get(node, ()))
+            ),
             tuple(sorted(outputs.get(node, ()))),
             tuple(
                 Saved(label, saved_id(t) if t is not None else None, state)

@@ -7,7 +7,8 @@ objects on one piece of memory.
 
 from __future__ import annotations
 
-import contextlib
+import ctypes
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from .things import Leaf
 SHOWN = 16  # up to so many cells are all written out
 SHOWN_FIRST = 7  # of more, the first few
 SHOWN_LAST = 2  # and the last
+UNREAD = "?"  # a cell that has no value to show
 
 # How a quantized tensor's numbers lie in its storage.
 _PLAIN = {
@@ -50,12 +52,12 @@ def extent(leaf: Leaf) -> Extent | None:
     """
     if isinstance(leaf, numpy.ndarray):
         return _array_extent(_owner(leaf))
-    if leaf.is_nested:
+    if leaf.is_nested or is_fake(leaf):
         return None
     try:
-        storage = leaf.untyped_storage()
+        storage = torch.Tensor.untyped_storage(leaf)
         size, start = storage.nbytes(), storage.data_ptr()
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):
         return None
     if not start or not size:  # nothing there: only the object tells
         return Extent((str(leaf.device), storage._cdata), 0, size)
@@ -142,40 +144,50 @@ def _strip(leaf: Leaf, facts: TensorFacts, block: Extent) -> Strip:
         shown = list(range(count))
     else:
         shown = [*range(SHOWN_FIRST), *range(count)[-SHOWN_LAST:]]
-    values = _read(leaf, facts, block, shown)
-    cells = [
-        Cell(i, text) for i, text in zip(shown, values, strict=True) if text
-    ]
-    return Strip(facts.dtype, facts.itemsize, count, tuple(cells))
+    cells = tuple(Cell(i, _cell(leaf, facts, block, i)) for i in shown)
+    return Strip(facts.dtype, facts.itemsize, count, cells)
 
 
-def _read(
-    leaf: Leaf, facts: TensorFacts, block: Extent, shown: list[int]
-) -> list[str]:
-    """Read single cells; '' for one that this leaf's memory has not."""
-    texts = [""] * len(shown)
-    if facts.device == "meta" or not shown:
-        return ["?" for _ in shown] if facts.device == "meta" else texts
-    with contextlib.suppress(RuntimeError, NotImplementedError, ValueError):
-        flat, first = _flat(leaf, facts, block)
-        for place, index in enumerate(shown):
-            if 0 <= index - first < len(flat):
-                one = flat[index - first : index - first + 1]
-                texts[place] = number_text(one.tolist()[0])
-    return texts
+def _cell(leaf: Leaf, facts: TensorFacts, block: Extent, index: int) -> str:
+    """Read one element of a block, as the leaf's dtype has it."""
+    at = block.start + index * facts.itemsize
+    try:
+        if isinstance(leaf, numpy.ndarray):
+            return _array_cell(leaf.dtype, at)
+        if leaf.device.type == "cpu" and block.start:
+            dtype = _PLAIN.get(leaf.dtype, leaf.dtype)
+            one = torch.frombuffer(_bytes(at, facts.itemsize), dtype=dtype)
+        else:
+            one = _flat(leaf, facts)[index : index + 1]
+        return number_text(one.tolist()[0])
+    except (RuntimeError, NotImplementedError, ValueError, TypeError):
+        return UNREAD
 
 
-def _flat(leaf: Leaf, facts: TensorFacts, block: Extent) -> tuple[Any, int]:
-    """The leaf's whole storage as one row, and the cell where it starts."""
-    if isinstance(leaf, numpy.ndarray):
-        owner = _owner(leaf)
-        flat = owner.ravel(order="K").view(leaf.dtype)
-        start = _array_extent(owner).start
-    else:
-        storage = leaf.untyped_storage()
-        dtype = _PLAIN.get(leaf.dtype, leaf.dtype)
-        size = storage.nbytes() // facts.itemsize
-        flat = torch.empty(0, dtype=dtype, device=leaf.device)
-        flat.set_(storage, 0, (size,), (1,))
-        start = storage.data_ptr()
-    return flat, (start - block.start) // facts.itemsize
+def _array_cell(dtype: numpy.dtype, at: int) -> str:
+    if dtype.hasobject:
+        return "object"  # an object's repr may be anything
+    one = numpy.frombuffer(_bytes(at, dtype.itemsize), dtype=dtype)
+    if dtype.kind in "mM":
+        return str(one[0])
+    return number_text(one.tolist()[0])
+
+
+def _bytes(start: int, count: int) -> Any:
+    """The bytes at an address that a living storage owns."""
+    return (ctypes.c_ubyte * count).from_address(start)
+
+
+def _flat(leaf: torch.Tensor, facts: TensorFacts) -> torch.Tensor:
+    """The leaf's whole storage as one row, on the device where it is."""
+    if leaf.is_meta:
+        raise ValueError("a meta tensor has no data")
+    storage = leaf.untyped_storage()
+    flat = torch.empty(0, dtype=leaf.dtype, device=leaf.device)
+    return flat.set_(storage, 0, (storage.nbytes() // facts.itemsize,), (1,))
+
+
+def is_fake(tensor: torch.Tensor) -> bool:
+    """Say whether a tensor is one of torch's FakeTensors, without data."""
+    module = sys.modules.get("torch._subclasses.fake_tensor")
+    return module is not None and issubclass(type(tensor), module.FakeTensor)

@@ -11,9 +11,13 @@ import torch
 
 from ..model import TensorFacts
 from .nodes import grad_fn_name
+from .storages import is_fake
 from .things import Leaf
 
 MOST_VALUES = 64  # a tensor with more elements is never read whole
+MOST_FOR_NORM = 100_000  # nor is a gradient with more
+
+_UNREADABLE = (RuntimeError, NotImplementedError, TypeError, ValueError)
 
 
 @dataclass
@@ -26,15 +30,32 @@ class Found:
     storage: str | None = None
     start: int | None = None
     twin: str | None = None
+    module: str = ""
+
+
+def torchs_own(tensor: torch.Tensor, name: str) -> Any:
+    """Read an attribute as torch defines it, whatever a subclass does."""
+    return getattr(torch.Tensor, name).__get__(tensor, type(tensor))
+
+
+def grad_fn_of(tensor: torch.Tensor) -> Any:
+    """Return grad_fn; None also where torch refuses to tell it.
+
+    It does for a view whose base was changed in a way that views forbid.
+    """
+    with contextlib.suppress(*_UNREADABLE):
+        return torchs_own(tensor, "grad_fn")
+    return None
 
 
 def gradient_of(tensor: Leaf) -> torch.Tensor | None:
     """Return ``.grad`` without the warning that a non-leaf would give."""
-    if not isinstance(tensor, torch.Tensor):
+    if not isinstance(tensor, torch.Tensor) or is_wrapped(tensor):
         return None
-    if is_wrapped(tensor) or not (tensor.is_leaf or tensor.retains_grad):
-        return None
-    return tensor.grad
+    with contextlib.suppress(*_UNREADABLE):
+        if torchs_own(tensor, "is_leaf") or torchs_own(tensor, "retains_grad"):
+            return torchs_own(tensor, "grad")
+    return None
 
 
 def is_wrapped(tensor: torch.Tensor) -> bool:
@@ -42,41 +63,40 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
-def why_no_storage(tensor: torch.Tensor) -> str:
-    """Say in a few words why a tensor has no storage that can be shown."""
-    if is_wrapped(tensor):
-        return "inside torch.func (vmap, grad, …): its data can't be shown"
-    if tensor.is_nested:
-        return "nested: its parts have no common shape"
-    if tensor.layout is not torch.strided:
-        kind = str(tensor.layout).removeprefix("torch.")
-        return f"{kind}: keeps its indices and values in storages of its own"
-    return "it has no storage of its own"
+def is_uninitialized(tensor: torch.Tensor) -> bool:
+    """Say whether a lazy Module has still to give this tensor its shape."""
+    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
 
 
 def tensor_facts(found: Found, grad: TensorFacts | None) -> TensorFacts:
     """Describe a leaf, whatever it is."""
     if isinstance(found.leaf, numpy.ndarray):
-        return _array_facts(found, found.leaf)
+        return _array_facts(found, numpy.asarray(found.leaf))
     return _torch_facts(found, found.leaf, grad)
 
 
 def _array_facts(found: Found, array: numpy.ndarray) -> TensorFacts:
-    size = array.itemsize
-    strided = all(s % size == 0 for s in array.strides) if size else False
-    start = found.start
+    size, start = array.itemsize, found.start
+    whole = size and start is not None and start % size == 0
+    aligned = whole and all(s % size == 0 for s in array.strides)
+    values = None
+    if array.size <= MOST_VALUES and not array.dtype.hasobject:
+        values = array.tolist()
     return TensorFacts(
         found.id,
         tuple(found.names),
         "ndarray",
         str(array.dtype),
         array.shape,
-        stride=tuple(s // size for s in array.strides) if strided else None,
-        offset=start // size if strided and start is not None else None,
-        start=start if strided else None,
+        stride=tuple(s // size for s in array.strides) if aligned else None,
+        offset=start // size if aligned else None,
+        start=start if aligned else None,
         itemsize=size,
         storage=found.storage,
-        values=array.tolist() if array.size <= MOST_VALUES else None,
+        values=values,
+        note=""
+        if aligned or not size
+        else ("its elements do not lie on whole cells of the storage"),
     )
 
 
@@ -84,64 +104,110 @@ def _torch_facts(
     found: Found, tensor: torch.Tensor, grad: TensorFacts | None
 ) -> TensorFacts:
     plain = found.storage is not None
-    shape = () if tensor.is_nested else tuple(int(n) for n in tensor.shape)
-    grad_fn = tensor.grad_fn
+    shape = _shape(tensor)
+    grad_fn = grad_fn_of(tensor)
+    small = _is_small(tensor, shape, MOST_VALUES)
     return TensorFacts(
         found.id,
         tuple(found.names),
         type(tensor).__name__,
-        str(tensor.dtype).removeprefix("torch."),
-        shape,
-        str(tensor.device),
-        stride=tuple(tensor.stride()) if plain else None,
-        offset=tensor.storage_offset() if plain else None,
+        str(torchs_own(tensor, "dtype")).removeprefix("torch."),
+        shape or (),
+        str(torchs_own(tensor, "device")),
+        stride=tuple(torch.Tensor.stride(tensor)) if plain else None,
+        offset=torch.Tensor.storage_offset(tensor) if plain else None,
         start=found.start,
-        itemsize=tensor.element_size(),
+        itemsize=torch.Tensor.element_size(tensor),
         storage=found.storage,
-        requires_grad=tensor.requires_grad,
-        is_leaf=tensor.is_leaf,
+        requires_grad=torchs_own(tensor, "requires_grad"),
+        is_leaf=_is_leaf(tensor),
         grad_fn=None if grad_fn is None else grad_fn_name(grad_fn),
-        retains_grad=tensor.retains_grad,
+        retains_grad=torchs_own(tensor, "retains_grad"),
         grad=grad,
-        grad_norm=_norm(tensor) if grad is not None else None,
         version=_version(tensor),
-        values=_values(tensor),
+        values=_values(tensor) if small else None,
+        is_parameter=isinstance(tensor, torch.nn.Parameter),
+        module=found.module,
         twin=found.twin,
-        note=_note(tensor, plain),
+        note=_note(tensor, plain, shape),
     )
 
 
-def _version(tensor: torch.Tensor) -> int | None:
-    if tensor.is_inference() or is_wrapped(tensor):
+def _is_leaf(tensor: torch.Tensor) -> bool:
+    with contextlib.suppress(*_UNREADABLE):
+        return torchs_own(tensor, "is_leaf")
+    return False
+
+
+def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
+    """The shape; None where it is not known, or not one shape."""
+    if torchs_own(tensor, "is_nested") or is_uninitialized(tensor):
         return None
-    return tensor._version
+    with contextlib.suppress(*_UNREADABLE):  # symbolic sizes
+        return tuple(int(n) for n in torchs_own(tensor, "shape"))
+    return None
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    if torch.Tensor.is_inference(tensor) or is_wrapped(tensor):
+        return None
+    return torchs_own(tensor, "_version")
+
+
+def _is_small(
+    tensor: torch.Tensor, shape: tuple[int, ...] | None, most: int
+) -> bool:
+    if shape is None or is_wrapped(tensor) or is_fake(tensor):
+        return False
+    if torchs_own(tensor, "is_meta"):
+        return False
+    return torch.Tensor.numel(tensor) <= most
 
 
 def _values(tensor: torch.Tensor) -> Any:
-    if tensor.is_nested or is_wrapped(tensor) or tensor.is_meta:
-        return None
-    if tensor.numel() > MOST_VALUES:
-        return None
-    with contextlib.suppress(RuntimeError, NotImplementedError, TypeError):
-        return tensor.tolist()
+    with contextlib.suppress(*_UNREADABLE):
+        return torch.Tensor.tolist(tensor)
     return None
 
 
-def _norm(tensor: torch.Tensor) -> float | None:
-    with contextlib.suppress(RuntimeError, NotImplementedError, TypeError):
-        return float(tensor.grad.detach().norm())
+def norm_of(tensor: torch.Tensor) -> float | None:
+    """Return the norm of a gradient that is neither large nor special."""
+    plain = type(tensor) in (torch.Tensor, torch.nn.Parameter)
+    if plain and _is_small(tensor, _shape(tensor), MOST_FOR_NORM):
+        with contextlib.suppress(*_UNREADABLE):
+            return float(tensor.detach().norm())
     return None
 
 
-def _note(tensor: torch.Tensor, plain: bool) -> str:
-    if not plain:
-        return why_no_storage(tensor)
-    if tensor.is_meta:
+def _note(
+    tensor: torch.Tensor, plain: bool, shape: tuple[int, ...] | None
+) -> str:
+    """Say what sets a tensor apart from an ordinary one."""
+    if is_wrapped(tensor):
+        return "inside torch.func (vmap, grad, …): its data can't be shown"
+    if is_uninitialized(tensor):
+        return "uninitialized: it gets its shape in the first call"
+    if is_fake(tensor):
+        sizes = "" if shape is not None else ", with symbolic sizes"
+        return f"fake: it has a shape and no data{sizes}"
+    if torchs_own(tensor, "is_nested"):
+        return "nested: its parts have no common shape"
+    layout = torchs_own(tensor, "layout")
+    if layout is not torch.strided:
+        kind = str(layout).removeprefix("torch.")
+        return f"{kind}: keeps its indices and values in storages of its own"
+    if torchs_own(tensor, "is_meta"):
         return "meta: it has a shape and no data"
-    if tensor.is_quantized:
+    return _smaller_note(tensor, plain)
+
+
+def _smaller_note(tensor: torch.Tensor, plain: bool) -> str:
+    if not plain:
+        return "it has no storage of its own"
+    if torchs_own(tensor, "is_quantized"):
         return "quantized: the storage holds the integers, not the values"
-    if tensor.is_inference():
+    if torch.Tensor.is_inference(tensor):
         return "inference tensor: it has no version counter"
-    if tensor.is_conj():
+    if torch.Tensor.is_conj(tensor):
         return "conjugated when read"
-    return "negated when read" if tensor.is_neg() else ""
+    return "negated when read" if torch.Tensor.is_neg(tensor) else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .svg import escape
+from .svg import escape, legible
 
 __all__ = ["Diagram"]
 
@@ -42,6 +42,10 @@ class Diagram:
 
     def __repr__(self) -> str:
         return self.text
+
+    def __post_init__(self) -> None:
+        # what is written to files and pages must be text that they can hold
+        object.__setattr__(self, "alt", legible(self.alt))
 
     @property
     def html(self) -> str:

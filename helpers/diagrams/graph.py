@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..model import UNNAMED, Snapshot, Source, TensorFacts
 from . import style, svg
@@ -40,7 +41,7 @@ def draw(snapshot: Snapshot) -> Diagram:
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
     frames = [Group(tuple(f.members), f.room()) for f in groups]
     layout = lay_out(sizes, plan, frames)
-    if layout.width > WIDE:
+    if layout.width > WIDE and not layout.note:
         downward = lay_out(sizes, plan, frames, downward=True)
         if downward.width < layout.width:
             layout = downward
@@ -109,6 +110,7 @@ class _Graph:
         """The ids of the known tensors that a fold makes."""
         return [t for o in f.operations[-f.period :] for _, t in o.outputs]
 
+    @cached_property
     def starts(self) -> list[TensorFacts]:
         """Tensors that no drawn operation made, in order of first use."""
         made = {t for f in self.folds for t in self.outputs(f)}
@@ -131,6 +133,28 @@ class _Graph:
             return "frozen leaf"
         return "constant" if t.id in self.used else "no history"
 
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What each tensor is called; unnamed ones get a number, a plain
+        number its value.
+        """
+        names = {t.id: name_text(t) for t in self.snapshot.objects}
+        unnamed = 0
+        for t in self.starts:
+            if t.names == (UNNAMED,):
+                unnamed += not self.is_number(t)
+                names[t.id] = (
+                    value_of(t)
+                    if self.is_number(t)
+                    else f"{UNNAMED[:-1]} {unnamed})"
+                )
+        return names
+
+    def is_number(self, t: TensorFacts) -> bool:
+        """Say whether a tensor is no more than a number in the program."""
+        plain = t.names == (UNNAMED,) and not t.requires_grad
+        return plain and t.shape == () and bool(value_of(t))
+
     def roots(self) -> list[TensorFacts]:
         return [self.tensor(i) for i in self.snapshot.asked]
 
@@ -144,8 +168,8 @@ class _Graph:
             if o.id in wanted:
                 wanted |= {s.operation for s in o.inputs if s.operation}
                 leaves |= {s.tensor for s in o.inputs if s.tensor}
-        order = [i for t in self.starts() if (i := t.id) in leaves]
-        return tuple(name_text(self.tensor(i)) for i in order)
+        order = [i for t in self.starts if (i := t.id) in leaves]
+        return tuple(self.names[i] for i in order)
 
     def remarks(self) -> list[str]:
         """Sentences below the picture and at the end of the text."""
@@ -215,20 +239,9 @@ def _fold_name(f: Fold, modules: dict[str, str]) -> tuple[str, str]:
 
 def _text(graph: _Graph) -> str:
     lines = [f"graph of {listed([name_text(t) for t in graph.roots()])}"]
-    starts = graph.starts()
-    names = {t.id: name_text(t) for t in graph.snapshot.objects}
-    counters: dict[str, int] = {}
-    for t in starts:
-        if t.names == (UNNAMED,):
-            value = value_of(t)
-            names[t.id] = (
-                value
-                if t.shape == () and value
-                else (f"(unnamed {len(counters) + 1})")
-            )
-            counters[t.id] = 1
-    for t in starts:
-        if names[t.id] != value_of(t) or t.names != (UNNAMED,):
+    names = graph.names
+    for t in graph.starts:
+        if not graph.is_number(t):
             lines.append(f"  {names[t.id]}: {_tensor_text(graph, t)}")
     for i, f in enumerate(graph.folds):
         lines.append(f"  #{i + 1} {_operation_text(graph, f, names)}")
@@ -277,7 +290,7 @@ def _saved_texts(graph: _Graph, f: Fold, names: dict[str, str]) -> list[str]:
         what = _SAVED_STATES.get(s.state, "")
         if s.tensor is not None:
             t = graph.tensor(s.tensor)
-            unnamed = names[t.id] == UNNAMED
+            unnamed = t.names == (UNNAMED,)
             what = _tensor_text(graph, t) if unnamed else names[t.id]
         lines.append(f"       saved {s.label}: {what}")
     return lines
@@ -439,7 +452,7 @@ def _boxes_and_edges(
     boxes: list[_Box] = []
     of_tensor: dict[str, int] = {}
     of_fold: dict[int, int] = {}
-    for t in graph.starts():
+    for t in graph.starts:
         of_tensor[t.id] = len(boxes)
         boxes.append(_tensor_box(t, graph.kind(t)))
     for i, f in enumerate(graph.folds):
@@ -451,7 +464,7 @@ def _boxes_and_edges(
     edges = _cut_edges(graph, of_tensor)
     uses: dict[str, int] = {}
     total: dict[str | int, int] = {}
-    starts = {t.id for t in graph.starts()}
+    starts = {t.id for t in graph.starts}
     for f in graph.folds:
         for key, _ in graph.inputs(f):
             total[key] = total.get(key, 0) + 1
@@ -480,7 +493,7 @@ def _cut_edges(graph: _Graph, of_tensor: dict[str, int]) -> list[_Line]:
     """From a tensor with a history to the constant that was cut from it."""
     return [
         _Line(of_tensor[t.twin], of_tensor[t.id], "same storage", cut=True)
-        for t in graph.starts()
+        for t in graph.starts
         if t.twin in of_tensor
     ]
 
@@ -520,10 +533,9 @@ def _frames(
         for name in graph.snapshot.grouped
         if not name or path == name or path.startswith(name + ".")
     }
-    for t in graph.starts():
-        path = t.names[0].rpartition(".")[0]
-        if t.type == "Parameter" and path in grouped:
-            members.setdefault(path, []).append(of_tensor[t.id])
+    for t in graph.starts:
+        if t.module in grouped:
+            members.setdefault(t.module, []).append(of_tensor[t.id])
     for i, f in enumerate(graph.folds):
         paths = {o.module for o in f.operations}
         path = paths.pop() if len(paths) == 1 else ""

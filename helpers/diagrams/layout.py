@@ -27,7 +27,11 @@ __all__ = ["Edge", "Group", "Layout", "Size", "lay_out"]
 
 BUDGET = 10.0  # seconds that the engine may take for one picture
 _INCH = 72.0
-_MOST_FOR_ENGINE = 400  # above, dot takes seconds or minutes
+# Where dot would take seconds or minutes: many boxes, or many edges on few.
+# (The shape decides, not the clock, so that a picture is the same under load.)
+_MOST_BOXES = 320
+_MANY_EDGES = 200
+_DENSE = 2.2  # edges a box
 _GAP = 24.0  # between parts that are not joined
 
 NO_ENGINE = (
@@ -35,7 +39,8 @@ NO_ENGINE = (
     "run pip install graphviz-pure for a better layout."
 )
 NO_ANSWER = (
-    "Graphviz took too long or gave up, so the boxes are placed plainly."
+    "The graph is too large or too dense for Graphviz, so its boxes are "
+    "placed plainly."
 )
 
 
@@ -117,7 +122,7 @@ def _place(
     if engine is None:
         return _placed_plainly(boxes, edges, groups, downward, NO_ENGINE)
     left = deadline - time.monotonic()
-    if len(boxes) > _MOST_FOR_ENGINE or left <= 0:
+    if _is_too_much(boxes, edges) or left <= 0:
         return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
     try:
         answer = subprocess.run(
@@ -130,6 +135,11 @@ def _place(
         return _read(json.loads(answer), len(boxes), edges, len(groups))
     except (OSError, subprocess.SubprocessError, ValueError, LookupError):
         return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
+
+
+def _is_too_much(boxes: Sequence[Size], edges: Sequence[Edge]) -> bool:
+    dense = len(edges) > _MANY_EDGES and len(edges) > _DENSE * len(boxes)
+    return dense or len(boxes) > _MOST_BOXES
 
 
 @functools.cache

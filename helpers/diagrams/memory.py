@@ -527,6 +527,8 @@ class _StripPicture:
                 return ""
             if past - first > 1:
                 return style.ELLIPSIS
+            if not _is_nested(t):
+                return style.ELLIPSIS
             index = _index_at(t, first - low)
             return "" if index is None else ",".join(str(i) for i in index)
         if past - first > 1:
@@ -549,9 +551,22 @@ def _reach(t: TensorFacts, itemsize: int) -> tuple[int, int]:
     return low, high
 
 
+def _is_nested(t: TensorFacts) -> bool:
+    """Say whether each stride steps over all that the smaller ones reach, so
+    that no cell has two indices.
+    """
+    covered = 0
+    pairs = zip(t.stride or (), t.shape, strict=True)
+    for stride, size in sorted(pair for pair in pairs if pair[1] > 1):
+        if stride <= covered:
+            return False
+        covered += stride * (size - 1)
+    return True
+
+
 def _index_at(t: TensorFacts, steps: int) -> tuple[int, ...] | None:
     """The index of the element that lies ``steps`` cells after the first one;
-    None where there is none.  For strides that do not overlap.
+    None where there is none.
     """
     strides = t.stride or ()
     index = [0] * len(strides)

@@ -79,16 +79,14 @@ def _text(names: list[str], rows: list[Row], notes: list[str]) -> str:
     for title, values in rows:
         mark = DIFFERS if _differs(values) else " "
         table.append([f"{mark} {title}", *values])
-    widths = [
-        max(len(line[i]) for line in table) for i in range(len(table[0]))
-    ]
+    table = [[svg.legible(cell) for cell in line] for line in table]
+    last = len(table[0]) - 1  # needs no room behind it
+    widths = [max(len(line[i]) for line in table) for i in range(last)]
     lines = [
-        "  ".join(
-            cell.ljust(w) for cell, w in zip(line, widths, strict=True)
-        ).rstrip()
+        "  ".join([*map(str.ljust, line, widths), line[last]])
         for line in table
     ]
-    return "\n".join(svg.legible(line) for line in [*lines, *notes])
+    return "\n".join([*lines, *map(svg.legible, notes)])
 
 
 def _alt(names: list[str], rows: list[Row]) -> str:
