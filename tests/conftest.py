@@ -75,7 +75,8 @@ def _state() -> dict[str, Any]:
         tensors = [
             t for t in things if type(t) in (torch.Tensor, nn.Parameter)
         ]
-        modules = [m for m in things if isinstance(m, nn.Module)]
+        modules = [m for m in things if issubclass(type(m), nn.Module)]
+        modules = [m for m in modules if "_forward_hooks" in vars(m)]
     return {
         "tensors": {id(t): _tensor_state(t) for t in tensors},
         "modules": {

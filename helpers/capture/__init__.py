@@ -387,6 +387,8 @@ def _names_in(caller: Caller) -> dict[int, list[str]]:
 def _parts_of(
     name: str, module: torch.nn.Module
 ) -> Iterator[tuple[str, torch.nn.Module]]:
+    if "_modules" not in vars(module):  # before its __init__ has run
+        return
     for path, part in module.named_modules():
         yield f"{name}.{path}" if path and name else path or name, part
 

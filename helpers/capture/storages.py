@@ -52,7 +52,8 @@ def extent(leaf: Leaf) -> Extent | None:
     """
     if isinstance(leaf, numpy.ndarray):
         return _array_extent(_owner(leaf))
-    if leaf.is_nested or is_fake(leaf):
+    lazy = torch.nn.parameter.UninitializedTensorMixin
+    if leaf.is_nested or is_fake(leaf) or isinstance(leaf, lazy):
         return None
     try:
         storage = torch.Tensor.untyped_storage(leaf)
@@ -107,7 +108,7 @@ def start_in(leaf: Leaf, block: Extent) -> int:
     if isinstance(leaf, numpy.ndarray):
         address = leaf.__array_interface__["data"][0]
     else:
-        address = leaf.data_ptr()
+        address = torch.Tensor.data_ptr(leaf)
     return address - block.start if block.start and address else 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..model import TensorFacts, number_text
 
+MOST_LISTED = 20  # names in one sentence
 FEW = 4  # values that still fit into a box
 
 
@@ -88,11 +89,14 @@ def name_text(tensor: TensorFacts) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does.
+    """Join words as a sentence does, the first few of very many.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')
     """
+    if len(words) > MOST_LISTED:
+        few = [*words[: MOST_LISTED - 1]]
+        words = [*few, f"{len(words) - len(few):,} more"]
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
