@@ -16,13 +16,19 @@ from typing import Any
 __all__ = [
     "UNNAMED",
     "Cell",
+    "Event",
+    "Life",
     "Operation",
+    "Run",
     "Saved",
+    "SavedVersion",
     "Snapshot",
     "Source",
+    "Step",
     "StorageFacts",
     "Strip",
     "TensorFacts",
+    "Use",
     "number_text",
 ]
 
@@ -249,3 +255,109 @@ class Snapshot:
                 raise KeyError(f"no tensor is named {name!r}; known: {known}")
         a, b = names[first].storage, names[second].storage
         return a is not None and a == b
+
+
+# -- a run of a program
+
+
+@dataclass(frozen=True)
+class Use:
+    """A tensor as it went into an operation or came out of it."""
+
+    tensor: str
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class SavedVersion:
+    """A tensor that an operation saved: whose version counter it has, and
+    what that counter said.
+    """
+
+    label: str
+    counter: str
+    version: int
+    storage: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a program did to tensors: an operation, a backward, an
+    optimizer's step, a flag that was set.
+
+    ``kind`` is "operation", "in_place", "leaves" (a number or an array left
+    torch), "flag", "grad_set", "backward", "grad" (autograd.grad), "step" or
+    "numpy_write".  ``mode`` is the grad mode, "grad", "no_grad" or
+    "inference_mode".  ``cut`` is the kind of the cut, or nothing.
+    ``writes`` are the tensors that were written in place, ``counters`` the
+    version counters with what they said afterwards.
+    """
+
+    number: int
+    kind: str
+    name: str
+    line: int | None = None
+    module: str = ""
+    mode: str = "grad"
+    inputs: tuple[Use, ...] = ()
+    outputs: tuple[Use, ...] = ()
+    writes: tuple[str, ...] = ()
+    counters: tuple[tuple[str, int], ...] = ()
+    saved: tuple[SavedVersion, ...] = ()
+    cut: str = ""
+    grad_fn: str = ""
+    value: bool | None = None
+    received: tuple[str, ...] = ()
+    error: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Life:
+    """What is known of a tensor over a whole run."""
+
+    id: str
+    names: tuple[str, ...] = ()
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    type: str = "Tensor"
+    storage: str | None = None
+    counter: str | None = None
+    view_of: str | None = None
+    requires_grad: bool = False
+    is_leaf: bool = True
+    is_parameter: bool = False
+    retains_grad: bool = False
+    has_grad: bool = False
+    alive: bool = True
+    values: Any = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One executed line: what it ran, what it printed, what there was after.
+
+    ``snapshot`` is None for lines of a long run that only count.
+    """
+
+    number: int
+    line: int
+    snapshot: Snapshot | None = None
+    printed: str = ""
+    events: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program and all that it did: plain data, to be saved and sent."""
+
+    source: str
+    events: tuple[Event, ...] = ()
+    lives: Mapping[str, Life] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    names: Mapping[str, str] = field(default_factory=dict)
+    optimizers: int = 0
+    held: tuple[str, ...] = ()
+    error: str = ""
+    notes: tuple[str, ...] = ()

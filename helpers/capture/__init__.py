@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..model import UNNAMED, Operation, Snapshot, TensorFacts
 from . import nodes, storages
+from .identity import Identity
 from .names import Caller, look_at
 from .tensors import (
     Found,
@@ -25,7 +26,7 @@ from .tensors import (
 )
 from .things import Leaf, is_a, is_leaf, refusal, tensors_in
 
-__all__ = ["Caller", "look_at", "take"]
+__all__ = ["Caller", "Identity", "look_at", "take"]
 
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
 MOST_ASKED = 300  # of those that were asked for
@@ -39,26 +40,32 @@ def take(
     caller: Caller,
     graph: bool = False,
     saved: bool = False,
+    identity: Identity | None = None,
 ) -> Snapshot:
     """Take a snapshot of the things, or of the caller's own tensors.
 
     ``things`` are pairs of a name (None: find it) and an object; with none,
     everything the caller has.  ``graph`` adds the autograd graph behind them,
-    ``saved`` also the tensors that it keeps for backward.
+    ``saved`` also the tensors that it keeps for backward.  ``identity`` keeps
+    the ids of one snapshot for the next.
 
     Raises TypeError for a thing that holds no tensor and ValueError where
     there is nothing to show, each in one sentence.
     """
     # neither a mode of the user's nor a subclass may see that we look
     with torch._C.DisableTorchFunction(), _disable_current_modes():
-        return _Taking(function, caller, saved).take(things, graph)
+        taking = _Taking(function, caller, saved, identity or Identity())
+        return taking.take(things, graph)
 
 
 class _Taking:
     """One look: tensors get their ids in the order in which they appear."""
 
-    def __init__(self, function: str, caller: Caller, saved: bool) -> None:
+    def __init__(
+        self, function: str, caller: Caller, saved: bool, identity: Identity
+    ) -> None:
         self.function = function
+        self.identity = identity
         self.saved = saved
         self.caller = caller
         self.known = _names_in(caller)
@@ -178,7 +185,7 @@ class _Taking:
         """
         found = self.found.get(id(leaf))
         if found is None:
-            found = Found(leaf, f"t{len(self.found)}")
+            found = Found(leaf, self.identity.of(leaf))
             found.names += self.known.get(id(leaf), [])
             self.found[id(leaf)] = found
         if name is not None and name not in found.names:
@@ -251,9 +258,12 @@ class _Taking:
                 owners[found.id] = owner
         everything = list(self.found.values())
         groups = storages.group([f.leaf for f in everything])
-        for number, (block, members) in enumerate(groups):
+        ids = []
+        for block, members in groups:
+            leaves = [everything[i].leaf for i in members]
+            ids.append(self.identity.of_block(leaves))
             for i in members:
-                everything[i].storage = f"s{number}"
+                everything[i].storage = ids[-1]
                 everything[i].start = storages.start_in(
                     everything[i].leaf, block
                 )
@@ -270,14 +280,14 @@ class _Taking:
                 facts[f.id] = replace(facts[f.id], grad_norm=norm)
         blocks = tuple(
             storages.storage_facts(
-                f"s{number}",
+                storage_id,
                 block,
                 [
                     (everything[i].leaf, facts[everything[i].id])
                     for i in members
                 ],
             )
-            for number, (block, members) in enumerate(groups)
+            for storage_id, (block, members) in zip(ids, groups, strict=True)
         )
         return tuple(facts[f.id] for f in everything), blocks
 

@@ -35,15 +35,15 @@ def look_at(frame: FrameType, count: int) -> Caller:
     positional arguments.
     """
     in_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
-    local = _locals_of(frame) if in_function else frame.f_locals
+    local = locals_of(frame) if in_function else frame.f_locals
     return Caller(
-        _visible(local),
-        _visible(frame.f_globals) if in_function else {},
+        visible(local),
+        visible(frame.f_globals) if in_function else {},
         _argument_sources(frame, count),
     )
 
 
-def _locals_of(frame: FrameType) -> dict[str, Any]:
+def locals_of(frame: FrameType) -> dict[str, Any]:
     """Copy a function's variables and leave nothing behind in its frame.
 
     Before Python 3.13 a frame keeps the dict that ``f_locals`` gives, and
@@ -63,7 +63,8 @@ def _names_of(code: CodeType) -> tuple[str, ...]:
     return (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
 
 
-def _visible(namespace: dict[str, Any]) -> dict[str, Any]:
+def visible(namespace: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables that a person made and would look for."""
     return {
         name: value
         for name, value in namespace.items()

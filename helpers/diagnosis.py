@@ -1,0 +1,654 @@
+"""Why x has no gradient, where gradients are cut, what will fail.
+
+Pure functions of a :class:`~helpers.model.Run`: plain data in, no torch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .model import (
+    UNNAMED,
+    Event,
+    Life,
+    Run,
+)
+
+__all__ = ["Cut", "Diagnosis", "Done", "Problem"]
+
+
+@dataclass(frozen=True)
+class Done:
+    """An operation that a program ran; inputs and outputs by name."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    line: int | None
+    module: str
+    grad_mode: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A place where history went in and none came out."""
+
+    kind: str
+    operation: str
+    line: int | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    module: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = f"line {self.line}" if self.line else "a line not recorded"
+        inside = f" in {self.module}" if self.module else ""
+        return f"{where}{inside}, `{self.text}`"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why ``x.grad`` is None: the reason, a sentence, and what to do."""
+
+    reason: str
+    sentence: str
+    fix: str = ""
+    cuts: tuple[Cut, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.fix}".strip()
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that will fail, or is silently wrong."""
+
+    kind: str
+    sentence: str
+    fix: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.sentence} {self.fix}".strip()
+
+    __repr__ = __str__
+
+
+def operations(run: Run) -> list[Done]:
+    """Return what the program ran, in order."""
+    story = Story(run)
+    return [
+        Done(
+            e.name,
+            tuple(story.name(u.tensor) for u in e.inputs),
+            tuple(story.name(u.tensor) for u in e.outputs),
+            e.line,
+            e.module,
+            e.mode,
+        )
+        for e in run.events
+        if e.kind in ("operation", "in_place", "leaves")
+    ]
+
+
+def cuts(run: Run) -> list[Cut]:
+    """Return every cut, in order."""
+    story = Story(run)
+    return [story.cut(e) for e in run.events if e.cut]
+
+
+def why_no_grad(run: Run, name: str) -> Diagnosis:
+    """Say why a tensor has no gradient; ``name`` is a name or an id."""
+    story = Story(run)
+    return _Asked(story, story.find(name), name).answer()
+
+
+def problems(run: Run) -> list[Problem]:
+    """Return what will fail, or is silently wrong, in order of the lines."""
+    from .problems import find
+
+    return find(Story(run))
+
+
+# -- the story behind the events
+
+
+@dataclass
+class Story:
+    """A run with what can be read out of it: who made what, who sees whom."""
+
+    run: Run
+    makers: dict[str, int] = field(default_factory=dict)
+    writers: dict[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for e in self.run.events:
+            written = set(e.writes)
+            for use in e.outputs:
+                if use.tensor not in written:
+                    self.makers.setdefault(use.tensor, e.number)
+            if e.kind != "step":
+                for t in written:
+                    storage = self.life(t).storage or t
+                    self.writers.setdefault(storage, []).append(e.number)
+
+    def life(self, tensor: str) -> Life:
+        """What is known of a tensor."""
+        return self.run.lives.get(tensor, Life(tensor))
+
+    def find(self, name: str) -> str:
+        """Return the id of the tensor with a name, or the id itself."""
+        if name in self.run.names:
+            return self.run.names[name]
+        if name in self.run.lives:
+            return name
+        for life in reversed(list(self.run.lives.values())):
+            if name in life.names:
+                return life.id
+        known = ", ".join(n for n in self.run.names) or "none"
+        raise KeyError(f"no tensor is named {name!r}; known: {known}")
+
+    @cached_property
+    def _bound(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for name, tensor in self.run.names.items():
+            names.setdefault(tensor, name)
+        return names
+
+    def name(self, tensor: str) -> str:
+        """What the reader calls a tensor: now, or before."""
+        if tensor in self._bound:
+            return self._bound[tensor]
+        names = self.life(tensor).names
+        if names:
+            return names[-1]
+        for twin in self._same_object(tensor):
+            return twin
+        return UNNAMED
+
+    def _same_object(self, tensor: str) -> Iterator[str]:
+        maker = self.makers.get(tensor)
+        if maker is not None:
+            text = self.text(self.run.events[maker])
+            if text:
+                yield text
+
+    def is_named(self, tensor: str) -> bool:
+        """Say whether a variable ever held the tensor."""
+        return bool(self.life(tensor).names)
+
+    # -- the program's own words
+
+    @cached_property
+    def _lines(self) -> dict[int, list[ast.AST]]:
+        found: dict[int, list[ast.AST]] = {}
+        try:
+            tree = ast.parse(self.run.source)
+        except (SyntaxError, ValueError):
+            return found
+        for node in ast.walk(tree):
+            if hasattr(node, "lineno"):
+                for line in range(node.lineno, (node.end_lineno or 0) + 1):
+                    found.setdefault(line, []).append(node)
+        return found
+
+    def text(self, event: Event) -> str:
+        """Return the part of its line that ran an event: ``y.detach()``."""
+        nodes = self._lines.get(event.line or -1, [])
+        for node in nodes:
+            if _is_call_of(node, event.name):
+                return ast.unparse(node)
+        return ""
+
+    def line_text(self, line: int | None) -> str:
+        """Return a line of the source, without its indent."""
+        lines = self.run.source.splitlines()
+        if line is None or not 0 < line <= len(lines):
+            return ""
+        return lines[line - 1].strip()
+
+    def block(self, line: int | None, words: tuple[str, ...]) -> str:
+        """Return the ``with`` or decorator around a line that has a word."""
+        best = ""
+        for node in self._lines.get(line or -1, []):
+            heads: list[ast.AST] = []
+            if isinstance(node, ast.With):
+                heads = [item.context_expr for item in node.items]
+            elif isinstance(node, ast.FunctionDef):
+                heads = list(node.decorator_list)
+            for head in heads:
+                text = ast.unparse(head)
+                if any(word in text for word in words):
+                    best = text
+        return best
+
+    def cut(self, event: Event) -> Cut:
+        """Describe a cut in the reader's words."""
+        text = self.text(event)
+        if event.cut in ("no_grad", "inference_mode"):
+            words = (event.cut, "set_grad_enabled")
+            text = self.block(event.line, words) or event.cut + "()"
+        elif not text:
+            text = event.name
+            if event.cut in ("detach", "item", "numpy", "frozen"):
+                text += "()"
+        return Cut(
+            event.cut,
+            event.name,
+            event.line,
+            tuple(self.name(u.tensor) for u in event.inputs),
+            tuple(self.name(u.tensor) for u in event.outputs),
+            event.module,
+            text,
+        )
+
+    # -- who flows into whom
+
+    def producers(self, tensor: str, before: int) -> list[tuple[Event, bool]]:
+        """The events that gave a tensor its value before an event.
+
+        Each with whether autograd follows it: the tensor's own making, and
+        writes through it or through a view of the same family.
+        """
+        found = []
+        maker = self.makers.get(tensor)
+        start = -1
+        if maker is not None and maker < before:
+            found.append((self.run.events[maker], True))
+            start = maker
+        life = self.life(tensor)
+        for number in self.writers.get(life.storage or tensor, []):
+            if start < number < before:
+                event = self.run.events[number]
+                mine = any(
+                    self.family(w) == self.family(tensor) for w in event.writes
+                )
+                found.append((event, mine))
+        return found
+
+    def family(self, tensor: str) -> str:
+        """The tensor that a chain of views, without a cut, goes back to."""
+        seen = set()
+        while tensor not in seen:
+            seen.add(tensor)
+            base = self.life(tensor).view_of
+            maker = self.makers.get(tensor)
+            if base is None or maker is None:
+                return tensor
+            if self.run.events[maker].cut in ("detach", "data", "copy"):
+                return tensor
+            tensor = base
+        return tensor
+
+    def behind(self, root: str, before: int) -> Reach:
+        """Follow data and gradients back from a tensor."""
+        reach = Reach()
+        stack = [(root, before, True)]
+        while stack:
+            tensor, time, graded = stack.pop()
+            if not reach.enter(tensor, time, graded):
+                continue
+            for event, followed in self.producers(tensor, time):
+                if event.kind in ("flag", "backward", "grad_set"):
+                    continue
+                kept = {u.tensor: u.requires_grad for u in event.outputs}
+                has = kept.get(tensor, any(kept.values()))
+                flows = graded and followed and has and not event.cut
+                if event.kind in ("grad", "numpy_write"):
+                    flows = False
+                if event.cut:
+                    reach.cuts.add(event.number)
+                for use in event.inputs:
+                    stack.append(
+                        (use.tensor, event.number, flows and use.requires_grad)
+                    )
+        return reach
+
+
+@dataclass
+class Reach:
+    """What lies behind a tensor: by data, and by gradient."""
+
+    data: dict[str, int] = field(default_factory=dict)
+    graded: dict[str, int] = field(default_factory=dict)
+    cuts: set[int] = field(default_factory=set)
+
+    def enter(self, tensor: str, time: int, graded: bool) -> bool:
+        """Note a visit; False when it brings nothing new."""
+        known = self.graded if graded else self.data
+        if known.get(tensor, -1) >= time:
+            return False
+        known[tensor] = time
+        if graded:
+            self.data[tensor] = max(self.data.get(tensor, -1), time)
+        return True
+
+
+def _is_call_of(node: ast.AST, name: str) -> bool:
+    """Say whether a piece of source calls an operation by its name."""
+    if isinstance(node, ast.Attribute):
+        return name in ("data", "T", "mT") and node.attr == name
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func
+    word = called.attr if isinstance(called, ast.Attribute) else ""
+    word = called.id if isinstance(called, ast.Name) else word
+    dunder = {"float": "__float__", "int": "__int__", "bool": "__bool__"}
+    return name in (word, dunder.get(word))
+
+
+# -- one question
+
+
+@dataclass
+class _Asked:
+    """The question why one tensor has no gradient."""
+
+    story: Story
+    tensor: str
+    asked: str
+
+    def answer(self) -> Diagnosis:
+        life = self.life
+        if life.type == "ndarray":
+            return Diagnosis(
+                "not_required",
+                f"{self.x} is a NumPy array: autograd does not know it.",
+                "Keep the tensor that it came from.",
+            )
+        if life.has_grad:
+            return self._has_grad()
+        if not life.requires_grad:
+            return self._not_required()
+        if self._was_cleared():
+            return self._cleared()
+        if self.root is None:
+            return self._no_backward()
+        reach = self.reach
+        if self.tensor in reach.graded:
+            return self._on_the_way()
+        if self.tensor in reach.data:
+            return self._cut()
+        return self._unused()
+
+    # -- what is needed for an answer
+
+    @cached_property
+    def life(self) -> Life:
+        return self.story.life(self.tensor)
+
+    @cached_property
+    def x(self) -> str:
+        if self.asked in self.story.run.lives:
+            return self.story.name(self.tensor)
+        return self.asked
+
+    @cached_property
+    def backwards(self) -> list[Event]:
+        return [
+            e for e in self.story.run.events if e.kind in ("backward", "grad")
+        ]
+
+    @cached_property
+    def root(self) -> tuple[str, int] | None:
+        """The loss, and when it was asked for its gradient."""
+        run = self.story.run
+        for e in reversed(self.backwards):
+            if e.inputs and e.kind == "backward":
+                return e.inputs[0].tensor, e.number
+        losses = self._possible_losses()
+        if losses:
+            return losses[-1], len(run.events)
+        return None
+
+    def _possible_losses(self) -> list[str]:
+        """Results of one element, the last of them first a named one."""
+        run = self.story.run
+        used = {
+            u.tensor
+            for e in run.events
+            for u in e.inputs
+            if e.kind in ("operation", "in_place")
+        }
+        ends = []
+        for e in run.events:
+            if e.kind not in ("operation", "in_place"):
+                continue
+            for u in e.outputs:
+                life = self.story.life(u.tensor)
+                if u.tensor in used or u.tensor == self.tensor:
+                    continue
+                if "float" in life.dtype or "complex" in life.dtype:
+                    ends.append(u.tensor)
+        named = [t for t in ends if self.story.is_named(t)] or ends
+        behind = [
+            t
+            for t in named
+            if self.tensor in self.story.behind(t, len(run.events)).data
+        ]
+        candidates = behind or named
+        scalar = [t for t in candidates if _numel(self.story.life(t)) == 1]
+        return scalar or candidates
+
+    @cached_property
+    def reach(self) -> Reach:
+        root, time = self.root
+        return self.story.behind(root, time)
+
+    @cached_property
+    def loss(self) -> str:
+        return self.story.name(self.root[0]) if self.root else "the loss"
+
+    def _frontier(self) -> tuple[Cut, ...]:
+        """The cuts between x and the loss, nearest to x first: those that a
+        path of gradients leads to from x.
+        """
+        story, root = self.story, self.root
+        if root is None:
+            return ()
+        live = {self.tensor}
+        found = []
+        for e in story.run.events[: root[1]]:
+            if e.kind not in ("operation", "in_place", "leaves", "grad"):
+                continue
+            if not any(u.tensor in live for u in e.inputs):
+                continue
+            if e.cut and any(
+                u.tensor in live and u.requires_grad for u in e.inputs
+            ):
+                if e.number in self.reach.cuts or e.kind == "leaves":
+                    found.append(story.cut(e))
+                continue
+            if any(u.tensor in live and u.requires_grad for u in e.inputs):
+                live |= {u.tensor for u in e.outputs if u.requires_grad}
+        return tuple(dict.fromkeys(found))
+
+    # -- the answers
+
+    def _has_grad(self) -> Diagnosis:
+        partial = self._frontier() if self.root else ()
+        partial = tuple(c for c in partial if c.kind not in ("item", "numpy"))
+        reads = [e for e in self.story.run.events if e.kind == "step"]
+        if partial and not reads:
+            return Diagnosis(
+                "has_grad",
+                f"{self.x}.grad is there, but not from every path to "
+                f"{self.loss}: {_listed(map(str, partial))} "
+                f"cut{'s' if len(partial) == 1 else ''} another one.",
+                cuts=partial,
+            )
+        return Diagnosis("has_grad", f"{self.x}.grad is there.")
+
+    def _not_required(self) -> Diagnosis:
+        story = self.story
+        flags = [
+            e
+            for e in story.run.events
+            if e.kind == "flag"
+            and e.value is False
+            and any(u.tensor == self.tensor for u in e.inputs)
+        ]
+        if flags:
+            cut = story.cut(flags[-1])
+            return Diagnosis(
+                "not_required",
+                f"{self.x}.grad is None because {cut} froze {self.x}.",
+                f"Call {self.x}.requires_grad_() before the forward pass if "
+                f"{self.x} should learn.",
+                (cut,) if flags[-1].cut else (),
+            )
+        maker = story.makers.get(self.tensor)
+        event = None if maker is None else story.run.events[maker]
+        if event is not None and event.cut:
+            cut = story.cut(event)
+            return Diagnosis(
+                "not_required",
+                f"{self.x}.grad is None because {self.x} does not require "
+                f"grad: it is what {cut}, gave.",
+                f"Use the tensor before that call if {self.x} should carry "
+                "gradients.",
+                (cut,),
+            )
+        return Diagnosis(
+            "not_required",
+            f"{self.x}.grad is None because {self.x}.requires_grad is False.",
+            f"Make it with requires_grad=True, or call {self.x}."
+            "requires_grad_() before the forward pass, if it should learn.",
+        )
+
+    def _was_cleared(self) -> bool:
+        got = False
+        for e in self.story.run.events:
+            if self.tensor in e.received:
+                got = True
+            if e.kind == "grad_set" and e.inputs[0].tensor == self.tensor:
+                got = got and not e.value and True
+                if not e.value and got:
+                    self._clearing = e
+        last = [e for e in self.backwards if self.tensor in e.received]
+        clearing = getattr(self, "_clearing", None)
+        return bool(
+            last and clearing is not None and clearing.number > last[-1].number
+        )
+
+    def _cleared(self) -> Diagnosis:
+        line = self._clearing.line
+        text = self.story.line_text(line)
+        where = f"line {line}, `{text}`," if line else "a line not recorded"
+        return Diagnosis(
+            "cleared",
+            f"{self.x}.grad is None because {where} set it to None.",
+            f"Read {self.x}.grad before that line.",
+        )
+
+    def _no_backward(self) -> Diagnosis:
+        return Diagnosis(
+            "no_backward",
+            f"{self.x}.grad is None because backward() has not run.",
+            "Call backward() on the loss.",
+        )
+
+    def _on_the_way(self) -> Diagnosis:
+        done = [e for e in self.backwards if e.kind == "backward"]
+        ran = [e for e in done if not e.error]
+        if not ran and done:
+            return Diagnosis(
+                "no_backward",
+                f"{self.x}.grad is None because backward() raised in line "
+                f"{done[-1].line}: {done[-1].error.splitlines()[0]}",
+                "Mend that first.",
+            )
+        if not ran:
+            return Diagnosis(
+                "no_backward",
+                f"{self.x}.grad is None because backward() has not run: "
+                f"there is a path from {self.x} to {self.loss}.",
+                f"Call {self.loss}.backward().",
+            )
+        if not self.life.is_leaf and not self.life.retains_grad:
+            return Diagnosis(
+                "not_leaf",
+                f"{self.x}.grad is None because {self.x} is not a leaf: the "
+                "gradient passed through it and was not kept.",
+                f"Call {self.x}.retain_grad() before backward() to see it.",
+            )
+        if self._is_blind_view():
+            return Diagnosis(
+                "unused",
+                f"{self.x}.grad is None because {self.x} is a view made "
+                "under no_grad: it says requires_grad and leads nowhere.",
+                "Make the view outside no_grad.",
+            )
+        return Diagnosis(
+            "not_leaf",
+            f"{self.x}.grad is None: the gradient ended before it.",
+        )
+
+    def _is_blind_view(self) -> bool:
+        note = f"view from no_grad: {self.tensor}"
+        return any(note in e.notes for e in self.story.run.events)
+
+    def _cut(self) -> Diagnosis:
+        found = self._frontier()
+        if not found:
+            return Diagnosis(
+                "cut",
+                f"{self.x}.grad is None because every path from {self.x} to "
+                f"{self.loss} is cut.",
+            )
+        only = len(found) == 1
+        verb = "cut the only path" if only else "cut all paths"
+        return Diagnosis(
+            "cut",
+            f"{self.x}.grad is None because {_listed(map(str, found))} "
+            f"{verb} from {self.x} to {self.loss}.",
+            _advice(found[0], self.x),
+            found,
+        )
+
+    def _unused(self) -> Diagnosis:
+        return Diagnosis(
+            "unused",
+            f"{self.x}.grad is None because {self.loss} was not computed "
+            f"from {self.x}.",
+            f"Use {self.x} in the computation of {self.loss}.",
+        )
+
+
+def _advice(cut: Cut, x: str) -> str:
+    source = cut.inputs[0] if cut.inputs else x
+    ways = {
+        "detach": f"Use {source} itself if {x} should learn.",
+        "data": f"Use {source} itself, without .data, if {x} should learn.",
+        "no_grad": f"Move the line out of no_grad if {x} should learn.",
+        "inference_mode": f"Move the line out of inference_mode if {x} "
+        "should learn.",
+        "item": f"Stay with the tensor, without turning it into a number, if "
+        f"{x} should learn.",
+        "numpy": f"Stay in torch, without NumPy, if {x} should learn.",
+        "copy": f"Use {source} itself instead of a copy of its values, if "
+        f"{x} should learn.",
+        "not_differentiable": f"{cut.operation} has no derivative: take an "
+        f"operation that has one, if {x} should learn.",
+    }
+    return ways.get(cut.kind, "")
+
+
+def _numel(life: Life) -> int:
+    count = 1
+    for size in life.shape:
+        count *= size
+    return count
+
+
+def _listed(words: Iterable[str]) -> str:
+    words = list(words)
+    if len(words) < 2:
+        return "".join(words)
+    return ", ".join(words[:-1]) + " and " + words[-1]

@@ -1,0 +1,1111 @@
+"""Watches a program run: its lines, and what each line does to tensors.
+
+Operations are seen through a ``TorchFunctionMode``, lines through a trace
+function that follows the recorded source only, Modules and optimizers through
+torch's public global hooks.  No name of torch's is replaced, and everything
+is put back also when the program raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy
+import torch
+from torch.nn.modules import module as nn_module
+from torch.optim import optimizer as torch_optimizer
+from torch.overrides import TorchFunctionMode
+
+from .capture import Caller, Identity, take
+from .capture.names import visible
+from .capture.nodes import grad_fn_name, saved_tensors
+from .capture.tensors import gradient_of, is_wrapped
+from .capture.things import is_leaf, tensors_in
+from .model import Event, Life, Run, SavedVersion, Snapshot, Step, Use
+
+__all__ = ["Recorder"]
+
+MOST_SNAPSHOTS = 120  # steps that keep a picture of everything
+SNAPSHOT_SECONDS = 8.0  # and the time that all of them may take
+MOST_EVENTS = 200_000
+MOST_SAVED_READ = 5_000  # operations whose saved tensors are looked at
+MOST_WATCHED = 1 << 20  # bytes of an array that is compared line by line
+
+_LEAVES = {
+    "item": "item",
+    "tolist": "item",
+    "__float__": "item",
+    "__int__": "item",
+    "__bool__": "item",
+    "__index__": "item",
+    "__complex__": "item",
+    "numpy": "numpy",
+    "__array__": "numpy",
+    "__dlpack__": "numpy",
+}
+_LABELS = {
+    "detach": "detach",
+    "detach_": "detach",
+    "data": "data",
+    "tensor": "copy",
+    "as_tensor": "copy",
+    "asarray": "copy",
+    "new_tensor": "copy",
+    "_make_subclass": "copy",
+    **_LEAVES,
+}
+# Attributes that are read as an operation makes a tensor.
+_VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
+_IN_PLACE = {"__setitem__", "requires_grad_", "retain_grad"}
+# Questions that change nothing and answer with no tensor.
+_QUIET = {
+    "__repr__",
+    "__str__",
+    "__format__",
+    "__len__",
+    "__hash__",
+    "__deepcopy__",
+    "__reduce_ex__",
+    "__contains__",
+    "__dir__",
+    "dim",
+    "size",
+    "numel",
+    "nelement",
+    "ndimension",
+    "stride",
+    "storage_offset",
+    "storage",
+    "untyped_storage",
+    "data_ptr",
+    "is_contiguous",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_inference",
+    "is_conj",
+    "is_neg",
+    "is_pinned",
+    "is_shared",
+    "is_same_size",
+    "is_set_to",
+    "element_size",
+    "get_device",
+    "type",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+    "_is_view",
+    "is_tensor",
+    "is_storage",
+    "_set_grad_enabled",
+    "_record_function_enter_new",
+    "_RecordFunction",
+    "result_type",
+    "can_cast",
+    "broadcast_shapes",
+    "get_default_dtype",
+    "manual_seed",
+}
+
+
+@dataclass
+class _Seen:
+    """A tensor as the recorder goes on knowing it."""
+
+    id: str
+    ref: weakref.ref
+    storage: str | None
+    counter: str
+    view_of: str | None = None
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    type: str = "Tensor"
+    names: dict[str, None] = field(default_factory=dict)
+    last: Life | None = None
+
+
+@dataclass
+class _Region:
+    """Code that is one box: a compiled function."""
+
+    name: str
+    first: int
+
+
+class _Mode(TorchFunctionMode):
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self.recorder = recorder
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        recorder = self.recorder
+        kwargs = kwargs or {}
+        handler = recorder.handlers.get(func)
+        if handler is None:
+            handler = recorder.choose(func)
+        if recorder.quiet or handler is _pass:
+            return func(*args, **kwargs)
+        return handler(recorder, func, args, kwargs)
+
+
+def _pass(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
+
+
+class Recorder:
+    """One recording: use it as a context, then ask for the :class:`Run`.
+
+    ``filename`` is the source that is followed line by line, ``namespace``
+    where its variables live.
+    """
+
+    def __init__(
+        self,
+        filename: str,
+        namespace: Callable[[], dict[str, Any]],
+        lines: bool = True,
+    ) -> None:
+        self.filename = filename
+        self.namespace = namespace
+        self.lines = lines
+        self.identity = Identity()
+        self.handlers: dict[Any, Callable[..., Any]] = {}
+        self.events: list[Event] = []
+        self.steps: list[Step] = []
+        self.seen: dict[str, _Seen] = {}
+        self.quiet = 0
+        self.line: int | None = None
+        self.last = Snapshot()
+        self.notes: dict[str, None] = {}
+        self.held: dict[str, None] = {}
+        self.optimizers: set[int] = set()
+        self._names: dict[str, str] = {}
+        self._left: list[tuple[Any, Use]] = []
+        self._modules: list[tuple[str, Any]] = []
+        self._paths: dict[int, tuple[Any, str]] = {}
+        self._owned: dict[int, set[int]] = {}
+        self._regions: list[_Region] = []
+        self._printed: list[str] = []
+        self._step_line: int | None = None
+        self._step_first = 0
+        self._step_frame: FrameType | None = None
+        self._spent = 0.0
+        self._kept = 0
+        self._saved_read = 0
+        self._counters = 0
+        self._storage_counter: dict[str, str] = {}
+        self._counter_owner: dict[str, weakref.ref] = {}
+        self._exported: dict[str, tuple[Any, bytes]] = {}
+        self._before_step: dict[int, list[Any]] = {}
+
+    # -- begin and end
+
+    def __enter__(self) -> Recorder:
+        self._tracer = sys.gettrace()
+        self._mode = _Mode(self)
+        self._handles = [
+            nn_module.register_module_forward_pre_hook(self._enter_module),
+            nn_module.register_module_forward_hook(
+                self._leave_module, always_call=True
+            ),
+            torch_optimizer.register_optimizer_step_pre_hook(
+                self._before_optimizer
+            ),
+            torch_optimizer.register_optimizer_step_post_hook(
+                self._after_optimizer
+            ),
+        ]
+        self._note_names(None)
+        self._mode.__enter__()
+        return self
+
+    def start_lines(self, frame: FrameType | None = None) -> None:
+        """Follow lines from now on; also those of a frame that runs."""
+        if not self.lines:
+            return
+        if frame is not None:
+            self._old_trace = frame.f_trace
+            self._own_frame = frame
+            frame.f_trace = self._trace_lines
+        sys.settrace(self._trace_calls)
+
+    def stop_lines(self) -> None:
+        """Follow no lines any more; the tracer before comes back."""
+        if self.lines:
+            sys.settrace(self._tracer)
+            frame = getattr(self, "_own_frame", None)
+            if frame is not None:
+                frame.f_trace = self._old_trace
+                del self._own_frame
+
+    def __exit__(self, *error: Any) -> None:
+        self.stop_lines()
+        try:
+            self._end_step()
+        finally:
+            self._mode.__exit__(None, None, None)
+            for handle in self._handles:
+                handle.remove()
+        self._remember_lives()
+        self._step_frame = None
+        self._modules.clear()
+        self._paths.clear()
+        self._owned.clear()
+        self._exported.clear()
+        self._left.clear()
+        self._before_step.clear()
+        self.handlers.clear()
+
+    def run(self, source: str, error: str = "") -> Run:
+        """Return what was recorded, as plain data."""
+        events, place = _with_regions(self.events)
+        steps = [
+            replace(
+                step,
+                events=tuple(dict.fromkeys(place[i] for i in step.events)),
+            )
+            for step in self.steps
+        ]
+        return Run(
+            source,
+            tuple(events),
+            {i: s.last for i, s in self.seen.items() if s.last is not None},
+            tuple(steps),
+            self.last,
+            dict(self._names),
+            len(self.optimizers),
+            tuple(self.held),
+            error,
+            tuple(self.notes),
+        )
+
+    # -- lines
+
+    def _trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if code.co_filename == self.filename:
+            return self._trace_lines
+        if code.co_name == "compile_wrapper" and _is_dynamo(code):
+            return self._trace_compiled(frame)
+        return None
+
+    def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "line":
+            self._end_step()
+            self.line = self._step_line = frame.f_lineno
+            self._step_first = len(self.events)
+            self._step_frame = frame
+        elif event == "return":
+            self._end_step()
+            back = frame.f_back
+            if back is not None and back.f_code.co_filename == self.filename:
+                self.line = back.f_lineno
+                self._step_line = None
+        return self._trace_lines
+
+    def _trace_compiled(self, frame: FrameType) -> Any:
+        function = frame.f_locals.get("fn")
+        name = getattr(function, "__name__", "a function")
+        region = _Region(name, len(self.events))
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "return":
+                self._close_region(region)
+            return leave
+
+        return leave
+
+    def _close_region(self, region: _Region) -> None:
+        inside = self.events[region.first :]
+        if inside:
+            mark = f"compiled: {region.name}"
+            self.events[region.first :] = [
+                replace(e, notes=(*e.notes, mark)) for e in inside
+            ]
+
+    def printed(self, text: str) -> None:
+        """Note what the program prints."""
+        self._printed.append(text)
+
+    def _end_step(self) -> None:
+        if self._step_line is None:
+            return
+        line, self._step_line = self._step_line, None
+        self.quiet += 1
+        try:
+            self._see_arrays()
+            snapshot = self._snapshot()
+        finally:
+            self.quiet -= 1
+        self.steps.append(
+            Step(
+                len(self.steps),
+                line,
+                snapshot,
+                "".join(self._printed),
+                tuple(range(self._step_first, len(self.events))),
+            )
+        )
+        self._printed.clear()
+
+    def _variables(self) -> dict[str, Any]:
+        variables = dict(visible(self.namespace()))
+        frame = self._step_frame
+        if frame is not None and frame.f_locals is not self.namespace():
+            variables |= visible(frame.f_locals)
+        return variables
+
+    def _snapshot(self) -> Snapshot | None:
+        variables = self._variables()
+        self._note_names(variables)
+        if self._kept >= MOST_SNAPSHOTS or self._spent > SNAPSHOT_SECONDS:
+            self.notes.setdefault(
+                f"Only the first {self._kept:,} steps show everything"
+            )
+            return None
+        start = time.perf_counter()
+        self.last = self._take(variables)
+        self._spent += time.perf_counter() - start
+        self._kept += 1
+        return self.last
+
+    def _take(self, variables: dict[str, Any]) -> Snapshot:
+        caller = Caller(variables)
+        try:
+            return take("draw_memory", [], caller, identity=self.identity)
+        except ValueError:  # no tensor yet
+            return Snapshot()
+
+    def _note_names(self, variables: dict[str, Any] | None) -> None:
+        """Remember what each living tensor is called now."""
+        if variables is None:
+            variables = self._variables()
+        self._names = {}
+        for name, thing in variables.items():
+            if isinstance(thing, torch.nn.Module):
+                self._note_module(name, thing)
+            elif isinstance(thing, torch.optim.Optimizer):
+                self._note_optimizer(thing)
+            for path, leaf in tensors_in(name, thing):
+                found = self._see(leaf)
+                found.names[path] = None
+                self._names[path] = found.id
+                grad = gradient_of(leaf)
+                if grad is not None:
+                    other = self._see(grad)
+                    other.names[f"{path}.grad"] = None
+                    self._names[f"{path}.grad"] = other.id
+
+    def _note_optimizer(self, optimizer: Any) -> None:
+        for group in optimizer.param_groups:
+            for p in group["params"]:
+                self.held[self._see(p).id] = None
+
+    # -- Modules
+
+    def _note_module(self, name: str, module: torch.nn.Module) -> None:
+        known = self._paths.get(id(module))
+        if known is not None and known[0]() is module:
+            return
+        for path, part in module.named_modules():
+            where = f"{name}.{path}" if path else name
+            self._paths.setdefault(id(part), (weakref.ref(part), where))
+
+    def _enter_module(self, module: Any, args: Any) -> None:
+        if self.quiet:
+            return
+        known = self._paths.get(id(module))
+        if known is not None and known[0]() is module:
+            path = known[1]
+        else:
+            path = type(module).__name__
+        self._modules.append((path, module))
+
+    def _leave_module(self, module: Any, args: Any, result: Any) -> None:
+        if self._modules and self._modules[-1][1] is module:
+            self._modules.pop()
+
+    def _module_path(self) -> str:
+        return self._modules[-1][0] if self._modules else ""
+
+    def _unregistered(self, tensors: list[torch.Tensor]) -> tuple[str, ...]:
+        """Notes on Parameters that no Module around this call registers."""
+        if not self._modules:
+            return ()
+        outer = self._modules[0][1]
+        owned = self._owned.get(id(outer))
+        if owned is None:
+            owned = {id(p) for p in outer.parameters()}
+            self._owned[id(outer)] = owned
+        notes = []
+        for t in tensors:
+            if isinstance(t, torch.nn.Parameter) and id(t) not in owned:
+                owned |= {id(p) for p in outer.parameters()}
+                if id(t) not in owned:
+                    notes.append(f"not registered: {self.identity.of(t)}")
+        return tuple(notes)
+
+    # -- optimizers
+
+    def _before_optimizer(self, optimizer: Any, args: Any, kw: Any) -> None:
+        self.quiet += 1
+        self.optimizers.add(id(optimizer))
+        self._note_optimizer(optimizer)
+        self._before_step[id(optimizer)] = [
+            (p, p._version, p.grad is not None)
+            for group in optimizer.param_groups
+            for p in group["params"]
+        ]
+
+    def _after_optimizer(self, optimizer: Any, args: Any, kw: Any) -> None:
+        before = self._before_step.pop(id(optimizer), None)
+        if before is None:
+            return
+        moved = [(p, g) for p, v, g in before if p._version != v]
+        seen = [self._see(p) for p, _ in moved]
+        frozen = tuple(
+            f"frozen: {self.identity.of(p)}"
+            for p, _ in moved
+            if not p.requires_grad
+        )
+        self._add(
+            Event(
+                len(self.events),
+                "step",
+                f"{type(optimizer).__name__}.step",
+                self.line,
+                writes=tuple(s.id for s in seen),
+                counters=tuple(
+                    (s.counter, p._version)
+                    for s, (p, _) in zip(seen, moved, strict=True)
+                ),
+                notes=frozen,
+            )
+        )
+        self.quiet -= 1
+
+    # -- tensors
+
+    def _see(self, leaf: Any) -> _Seen:
+        name = self.identity.of(leaf)
+        found = self.seen.get(name)
+        if found is None:
+            found = self._first_look(name, leaf)
+            self.seen[name] = found
+        return found
+
+    def _first_look(
+        self, name: str, leaf: Any, source: _Seen | None = None
+    ) -> _Seen:
+        if isinstance(leaf, numpy.ndarray):
+            storage = self.identity.of_block([leaf])
+            return _Seen(
+                name,
+                weakref.ref(leaf),
+                storage,
+                "",
+                shape=leaf.shape,
+                dtype=str(leaf.dtype),
+                type="ndarray",
+            )
+        storage = None if is_wrapped(leaf) else self.identity.of_storage(leaf)
+        counter = source.counter if source is not None else None
+        if counter is None:
+            counter = self._storage_counter.get(storage or "")
+        if counter is None:
+            counter = f"c{self._counters}"
+            self._counters += 1
+            if storage is not None:
+                self._storage_counter[storage] = counter
+        return _Seen(
+            name,
+            weakref.ref(leaf),
+            storage,
+            counter,
+            source.id if source is not None else None,
+            _shape(leaf),
+            str(leaf.dtype).removeprefix("torch."),
+            type(leaf).__name__,
+        )
+
+    def _remember_lives(self) -> None:
+        self.quiet += 1
+        try:
+            for found in self.seen.values():
+                found.last = _life(found)
+        finally:
+            self.quiet -= 1
+
+    def _add(self, event: Event) -> None:
+        if len(self.events) < MOST_EVENTS:
+            self.events.append(event)
+        else:
+            self.notes.setdefault(
+                f"Only the first {MOST_EVENTS:,} operations are kept"
+            )
+
+    # -- what the program calls
+
+    def choose(self, func: Any) -> Callable[..., Any]:
+        """Choose, once for each of torch's functions, what to do with it."""
+        handler = _handler(func)
+        try:
+            self.handlers[func] = handler
+        except TypeError:  # not hashable
+            pass
+        return handler
+
+    def operation(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operation and note what went in and came out."""
+        ins: list[Any] = []
+        _collect(args, ins)
+        if kwargs:
+            _collect(kwargs.values(), ins)
+        before = [
+            (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
+        ]
+        history = any(flag for _, flag in before)
+        result = func(*args, **kwargs)
+        outs: list[Any] = []
+        _collect((result,), outs)
+        outs = [t for t in outs if isinstance(t, torch.Tensor)]
+        written = _written(name, args, kwargs, outs)
+        if not outs and not written and name not in _LEAVES:
+            return result
+        self.quiet += 1
+        try:
+            self._note(name, result, before, ins, outs, written, history)
+            if self._left_torch(args):
+                self._link_left(args)
+        finally:
+            self.quiet -= 1
+        return result
+
+    def _note(
+        self,
+        name: str,
+        result: Any,
+        before: list[tuple[torch.Tensor, bool]],
+        ins: list[Any],
+        outs: list[torch.Tensor],
+        written: list[torch.Tensor],
+        history: bool,
+    ) -> None:
+        inputs = [Use(self._see(t).id, flag) for t, flag in before]
+        inputs += [
+            Use(self._see(a).id, False)
+            for a in ins
+            if isinstance(a, numpy.ndarray)
+        ]
+        results = outs or written
+        outputs = []
+        for t in results:
+            found = self._made(name, t, before)
+            outputs.append(Use(found.id, t.requires_grad))
+        kept = any(use.requires_grad for use in outputs)
+        cut = self._cut(name, outs) if history and not kept else ""
+        leaves = name in _LEAVES and not outs
+        if leaves:
+            self._leave(name, result, inputs, before)
+        event = Event(
+            len(self.events),
+            "leaves" if leaves else "in_place" if written else "operation",
+            name,
+            self.line,
+            self._module_path(),
+            _mode_name(),
+            tuple(inputs),
+            tuple(outputs),
+            tuple(self._see(t).id for t in written),
+            tuple((self._see(t).counter, _version(t)) for t in written),
+            self._saved(results) if kept else (),
+            cut,
+            _grad_fn_name(results) if kept else "",
+            notes=self._notes_on(name, before, results),
+        )
+        self._add(event)
+
+    def _made(
+        self,
+        name: str,
+        t: torch.Tensor,
+        before: list[tuple[torch.Tensor, bool]],
+    ) -> _Seen:
+        """Note a result: a view shares the counter of its source, and
+        ``.data`` gives a tensor with a counter of its own.
+        """
+        known = self.identity.known(t)
+        if known is not None and known in self.seen:
+            return self.seen[known]
+        number = self.identity.of(t)
+        source = None
+        storage = None if is_wrapped(t) else self.identity.of_storage(t)
+        for other, _ in before:
+            found = self._see(other)
+            if storage is not None and found.storage == storage:
+                source = found
+                break
+        made = self._first_look(number, t, source)
+        if name == "data":
+            made.counter = f"c{self._counters}"
+            self._counters += 1
+        self.seen[number] = made
+        return made
+
+    def _cut(self, name: str, outs: list[torch.Tensor]) -> str:
+        label = _LABELS.get(name)
+        if label in ("detach", "data", "item", "numpy"):
+            return label
+        if torch.is_inference_mode_enabled():
+            return "inference_mode"
+        if label:
+            return label
+        if not torch.is_grad_enabled():
+            return "no_grad"
+        return "not_differentiable" if outs else ""
+
+    def _leave(
+        self,
+        name: str,
+        result: Any,
+        inputs: list[Use],
+        before: list[tuple[torch.Tensor, bool]],
+    ) -> None:
+        """Remember what leaves torch, so that its return can be told."""
+        if isinstance(result, numpy.ndarray) and before:
+            tensor = before[0][0]
+            block = self.identity.of_block([tensor, result])
+            found = self._see(result)
+            found.storage = self._see(tensor).storage = block
+            self._watch_array(block, result)
+        elif isinstance(result, float):
+            self._left = [*self._left[-50:], (result, inputs[0])]
+
+    def _left_torch(self, args: Any) -> bool:
+        return bool(self._left) and any(type(a) is float for a in args)
+
+    def _link_left(self, args: Any) -> None:
+        for value, use in self._left:
+            if any(a is value for a in args) and self.events:
+                last = self.events[-1]
+                self.events[-1] = replace(
+                    last,
+                    inputs=(*last.inputs, Use(use.tensor, False)),
+                    notes=(*last.notes, f"left torch: {use.tensor}"),
+                )
+
+    def _watch_array(self, storage: str, array: numpy.ndarray) -> None:
+        if array.nbytes <= MOST_WATCHED and not array.dtype.hasobject:
+            self._exported[storage] = (weakref.ref(array), array.tobytes())
+
+    def _see_arrays(self) -> None:
+        """Find writes through NumPy, which no version counter notices."""
+        for storage, (ref, bytes_before) in list(self._exported.items()):
+            array = ref()
+            if array is None:
+                del self._exported[storage]
+                continue
+            now = array.tobytes()
+            if now == bytes_before:
+                continue
+            self._exported[storage] = (ref, now)
+            step = self.events[self._step_first :]
+            if any(self._writes_to(e, storage) for e in step):
+                continue
+            found = self._see(array)
+            self._add(
+                Event(
+                    len(self.events),
+                    "numpy_write",
+                    "a write into the array",
+                    self.line,
+                    outputs=(Use(found.id, False),),
+                    writes=(found.id,),
+                )
+            )
+
+    def _writes_to(self, event: Event, storage: str) -> bool:
+        return any(self.seen[i].storage == storage for i in event.writes)
+
+    def _saved(self, results: list[torch.Tensor]) -> tuple[SavedVersion, ...]:
+        """What the operation saved for backward, with its versions."""
+        self._saved_read += 1
+        if self._saved_read > MOST_SAVED_READ:
+            return ()
+        node = results[0].grad_fn
+        if node is None:
+            return ()
+        found = []
+        for label, tensor, _ in saved_tensors(node):
+            if tensor is None or tensor.is_inference():
+                continue
+            seen = self._known_or_same_bytes(tensor)
+            found.append(
+                SavedVersion(
+                    label, seen.counter, tensor._version, seen.storage
+                )
+            )
+        return tuple(found)
+
+    def _known_or_same_bytes(self, tensor: torch.Tensor) -> _Seen:
+        known = self.identity.known(tensor)
+        if known is not None and known in self.seen:
+            return self.seen[known]
+        number = self.identity.of(tensor)
+        return self.seen.setdefault(number, self._first_look(number, tensor))
+
+    def _notes_on(
+        self,
+        name: str,
+        before: list[tuple[torch.Tensor, bool]],
+        results: list[torch.Tensor],
+    ) -> tuple[str, ...]:
+        notes = self._unregistered([t for t, _ in before])
+        if not torch.is_grad_enabled():
+            ins = [t for t, _ in before]
+            views = [
+                t
+                for t in results
+                if t.requires_grad
+                and t.is_leaf
+                and all(t is not other for other in ins)
+                and t._is_view()
+            ]
+            notes += tuple(
+                f"view from no_grad: {self._see(t).id}" for t in views
+            )
+        return notes
+
+    # -- flags, gradients, backward
+
+    def set_flag(self, tensor: torch.Tensor, work: Callable[[], Any]) -> Any:
+        """Note that requires_grad is set, and what it was."""
+        before, leaf = tensor.requires_grad, tensor.is_leaf
+        result = work()
+        after = tensor.requires_grad
+        if before != after:
+            self._add(
+                Event(
+                    len(self.events),
+                    "flag",
+                    "requires_grad_",
+                    self.line,
+                    self._module_path(),
+                    inputs=(Use(self._see(tensor).id, before),),
+                    outputs=(Use(self._see(tensor).id, after),),
+                    cut="frozen" if before and leaf and not after else "",
+                    value=after,
+                )
+            )
+        return result
+
+    def set_grad(self, tensor: torch.Tensor, work: Callable[[], Any]) -> Any:
+        """Note that ``.grad`` is set, most often to None."""
+        had = gradient_of(tensor) is not None
+        result = work()
+        has = gradient_of(tensor) is not None
+        if had or has:
+            self._add(
+                Event(
+                    len(self.events),
+                    "grad_set",
+                    ".grad =",
+                    self.line,
+                    inputs=(Use(self._see(tensor).id, tensor.requires_grad),),
+                    value=has,
+                )
+            )
+        return result
+
+    def backward(
+        self,
+        name: str,
+        roots: list[torch.Tensor],
+        work: Callable[[], Any],
+        given: bool,
+        retain: bool,
+    ) -> Any:
+        """Run a backward, and note who received a gradient."""
+        before = self._gradients()
+        uses = tuple(Use(self._see(t).id, t.requires_grad) for t in roots)
+        scalar = all(t.numel() == 1 for t in roots) or given
+        notes = () if scalar else ("not a scalar",)
+        if retain:
+            notes = (*notes, "retain_graph")
+        error = ""
+        self.quiet += 1
+        try:
+            result = work()
+        except BaseException as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            raise
+        finally:
+            self.quiet -= 1
+            after = self._gradients()
+            received = tuple(i for i, g in after.items() if before.get(i) != g)
+            outs: list[Any] = []
+            if name == "grad" and not error:
+                _collect((result,), outs)
+            self._add(
+                Event(
+                    len(self.events),
+                    name,
+                    "autograd.grad" if name == "grad" else "backward",
+                    self.line,
+                    inputs=uses,
+                    outputs=tuple(
+                        Use(self._see(t).id, t.requires_grad) for t in outs
+                    ),
+                    received=received,
+                    error=error,
+                    notes=notes,
+                )
+            )
+        return result
+
+    def _gradients(self) -> dict[str, tuple[int, int]]:
+        found = {}
+        self.quiet += 1
+        try:
+            for name, leaf in self.identity.living():
+                grad = gradient_of(leaf)
+                if grad is not None:
+                    found[name] = (id(grad), _version(grad))
+        finally:
+            self.quiet -= 1
+        return found
+
+
+# -- torch's functions, by what they are
+
+
+def _handler(func: Any) -> Callable[..., Any]:
+    name = getattr(func, "__name__", "")
+    owner = getattr(func, "__self__", None)
+    attribute = getattr(owner, "__name__", "")
+    if name == "__get__":
+        return _operation(attribute) if attribute in _VIEWS else _pass
+    if name == "__set__":
+        return _SETTERS.get(attribute, _pass)
+    if name in _QUIET:
+        return _pass
+    return _SPECIAL.get(name) or _operation(name)
+
+
+def _operation(name: str) -> Callable[..., Any]:
+    def handle(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+        return recorder.operation(name, func, args, kwargs)
+
+    return handle
+
+
+def _set_flag(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    if not args or not isinstance(args[0], torch.Tensor):
+        return func(*args, **kwargs)
+    return recorder.set_flag(args[0], lambda: func(*args, **kwargs))
+
+
+def _set_grad(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    return recorder.set_grad(args[0], lambda: func(*args, **kwargs))
+
+
+def _set_data(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    result = func(*args, **kwargs)
+    found = recorder._see(args[0])
+    found.storage = recorder.identity.of_storage(args[0])
+    return result
+
+
+def _backward(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    roots: list[Any] = []
+    _collect((args[0] if args else kwargs.get("tensors"),), roots)
+    given = len(args) > 1 and args[1] is not None
+    given = given or kwargs.get("gradient") is not None
+    given = given or kwargs.get("grad_tensors") is not None
+    retain = bool(kwargs.get("retain_graph") or kwargs.get("create_graph"))
+    retain = retain or (len(args) > 2 and bool(args[2]))
+    tensors = [t for t in roots if isinstance(t, torch.Tensor)]
+    return recorder.backward(
+        "backward", tensors, lambda: func(*args, **kwargs), given, retain
+    )
+
+
+def _grad(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
+    roots: list[Any] = []
+    _collect((args[0] if args else kwargs.get("outputs"),), roots)
+    tensors = [t for t in roots if isinstance(t, torch.Tensor)]
+    if not tensors or any(is_wrapped(t) for t in tensors):
+        return func(*args, **kwargs)
+    given = len(args) > 2 or kwargs.get("grad_outputs") is not None
+    retain = bool(kwargs.get("retain_graph") or kwargs.get("create_graph"))
+    return recorder.backward(
+        "grad", tensors, lambda: func(*args, **kwargs), given, retain
+    )
+
+
+_SPECIAL = {
+    "requires_grad_": _set_flag,
+    "backward": _backward,
+    "grad": _grad,
+    "retain_grad": _pass,
+}
+_SETTERS = {
+    "requires_grad": _set_flag,
+    "grad": _set_grad,
+    "data": _set_data,
+}
+
+
+# -- small helpers
+
+
+def _collect(things: Any, found: list[Any], depth: int = 0) -> None:
+    """Find tensors and arrays in the arguments of a call, in order."""
+    for thing in things:
+        kind = type(thing)
+        if kind is torch.Tensor or is_leaf(thing):
+            found.append(thing)
+        elif kind in (list, tuple) and depth < 4:
+            _collect(thing, found, depth + 1)
+        elif kind is dict and depth < 4:
+            _collect(thing.values(), found, depth + 1)
+        elif depth < 4 and isinstance(thing, tuple):
+            _collect(thing, found, depth + 1)
+
+
+def _written(
+    name: str, args: Any, kwargs: Any, outs: list[torch.Tensor]
+) -> list[torch.Tensor]:
+    """The tensors that a call wrote in place."""
+    if name == "__setitem__":
+        return [args[0]]
+    if name.startswith("_foreach_") and name.endswith("_"):
+        return [t for t in args[0] if isinstance(t, torch.Tensor)]
+    in_place = name.endswith("_") and not name.endswith("__")
+    in_place = in_place or (name[:3] == "__i" and name in _AUGMENTED)
+    if in_place and args and isinstance(args[0], torch.Tensor):
+        return [args[0]]
+    if in_place and isinstance(kwargs.get("tensor"), torch.Tensor):
+        return [kwargs["tensor"]]  # torch.nn.init
+    if kwargs.get("out") is not None or kwargs.get("inplace"):
+        return outs[:1]
+    return []
+
+
+_AUGMENTED = {
+    f"__i{op}__"
+    for op in [
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "matmul",
+    ]
+}
+
+
+def _shape(tensor: torch.Tensor) -> tuple[int, ...]:
+    try:
+        return tuple(int(n) for n in tensor.shape)
+    except (RuntimeError, NotImplementedError):
+        return ()
+
+
+def _version(tensor: torch.Tensor) -> int:
+    if tensor.is_inference() or is_wrapped(tensor):
+        return 0
+    return tensor._version
+
+
+def _grad_fn_name(results: list[torch.Tensor]) -> str:
+    for t in results:
+        if t.requires_grad and not is_wrapped(t):
+            node = t.grad_fn
+            return grad_fn_name(node) if node is not None else ""
+    return ""
+
+
+def _mode_name() -> str:
+    if torch.is_inference_mode_enabled():
+        return "inference_mode"
+    return "grad" if torch.is_grad_enabled() else "no_grad"
+
+
+def _life(found: _Seen) -> Life:
+    leaf = found.ref()
+    base = Life(
+        found.id,
+        tuple(found.names),
+        found.shape,
+        found.dtype,
+        found.type,
+        found.storage,
+        found.counter,
+        found.view_of,
+        alive=leaf is not None,
+    )
+    if not isinstance(leaf, torch.Tensor):
+        return base
+    try:
+        return replace(
+            base,
+            requires_grad=leaf.requires_grad,
+            is_leaf=leaf.is_leaf,
+            is_parameter=isinstance(leaf, torch.nn.Parameter),
+            retains_grad=leaf.retains_grad,
+            has_grad=gradient_of(leaf) is not None,
+        )
+    except RuntimeError:  # a view that torch refuses to explain
+        return base
+
+
+def _is_dynamo(code: CodeType) -> bool:
+    return code.co_filename.endswith(
+        os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
+    )
+
+
+def _with_regions(
+    events: list[Event],
+) -> tuple[list[Event], dict[int, int]]:
+    """Put the operations of a compiled function into one; say where each
+    event is now.
+    """
+    merged: list[Event] = []
+    place: dict[int, int] = {}
+    for event in events:
+        mark = next((n for n in event.notes if n.startswith("compiled")), "")
+        last = merged[-1] if merged else None
+        if mark and last is not None and last.name == mark:
+            made = {u.tensor for u in last.outputs}
+            inputs = [u for u in event.inputs if u.tensor not in made]
+            merged[-1] = replace(
+                last,
+                inputs=tuple(dict.fromkeys([*last.inputs, *inputs])),
+                outputs=event.outputs,
+                grad_fn=event.grad_fn or last.grad_fn,
+                saved=(*last.saved, *event.saved),
+            )
+        else:
+            merged.append(
+                replace(event, name=mark or event.name, number=len(merged))
+            )
+        place[event.number] = len(merged) - 1
+    return merged, place

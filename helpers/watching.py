@@ -1,0 +1,247 @@
+"""record and record_code: what a program did, ready to be asked."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import linecache
+import sys
+from types import FrameType
+from typing import Any
+
+from . import diagnosis
+from .capture.names import locals_of
+from .diagnosis import Cut, Diagnosis, Done, Problem
+from .diagrams import graph, memory
+from .diagrams.diagram import Diagram
+from .model import Run, Snapshot, Step
+from .recorder import Recorder
+
+__all__ = ["Recording", "record", "record_code"]
+
+_numbers = itertools.count()
+
+
+class Recording:
+    """What a program did: its operations, cuts, steps and problems.
+
+    ``error`` is what the program raised, or None.
+
+    >>> recording = record_code("import torch\\\\nx = torch.ones(2)")
+    >>> [step.line for step in recording.steps]
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self.value: Any = None
+        self._run: Run | None = None
+        self._identity: Any = None
+
+    @property
+    def run(self) -> Run:
+        """All that was recorded, as plain data.
+
+        Raises RuntimeError while the program is still being recorded.
+        """
+        if self._run is None:
+            raise RuntimeError(
+                "this recording is not finished yet: ask it after the block."
+            )
+        return self._run
+
+    @property
+    def operations(self) -> list[Done]:
+        """Each operation: name, inputs, outputs, line, module, grad_mode."""
+        return diagnosis.operations(self.run)
+
+    @property
+    def cuts(self) -> list[Cut]:
+        """Where history went in and none came out, in order."""
+        return diagnosis.cuts(self.run)
+
+    @property
+    def steps(self) -> list[Step]:
+        """Each executed line: line, snapshot, printed, operations."""
+        return list(self.run.steps)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What there was at the end."""
+        return self.run.snapshot
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What will fail, or is silently wrong."""
+        return diagnosis.problems(self.run)
+
+    def why_no_grad(self, x: Any) -> Diagnosis:
+        """Say why ``x.grad`` is None, or that it is not.
+
+        ``x`` is a name or a tensor of the recorded program.  Raises KeyError
+        for a name or a tensor that the program does not have.
+        """
+        if isinstance(x, str):
+            return diagnosis.why_no_grad(self.run, x)
+        known = self._identity.known(x) if self._identity else None
+        if known is None or known not in self.run.lives:
+            raise KeyError(
+                "this tensor was not seen in the recording: "
+                "give the name that the program has for it."
+            )
+        return diagnosis.why_no_grad(self.run, known)
+
+    def draw_graph(self, step: int = -1) -> Diagram:
+        """Draw data flow and gradient flow up to a step, cuts on their edge.
+
+        Raises IndexError for a step that there is not.
+        """
+        return graph.draw(diagnosis.flow(self.run, self._step(step)))
+
+    def draw_memory(self, step: int = -1) -> Diagram:
+        """Draw the memory after a step, and mark what its line changed.
+
+        Raises IndexError for a step that there is not.
+        """
+        return memory.draw(diagnosis.memory_after(self.run, self._step(step)))
+
+    def _step(self, step: int) -> int:
+        count = len(self.run.steps)
+        if count == 0:
+            return -1
+        if not -count <= step < count:
+            raise IndexError(
+                f"there is no step {step}: the recording has {count} steps, "
+                f"0 to {count - 1}."
+            )
+        return step % count
+
+
+class record:
+    """Watch a block: ``with record() as recording:``
+
+    >>> import torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> with record() as recording:
+    ...     y = x.detach() * 2
+    >>> [cut.kind for cut in recording.cuts]
+    ['detach']
+    """
+
+    def __enter__(self) -> Recording:
+        self._frame: FrameType | None = sys._getframe(1)
+        frame = self._frame
+        self._recording = Recording()
+        self._recorder = Recorder(
+            frame.f_code.co_filename, lambda: frame.f_locals
+        )
+        self._usual = sys.stdout
+        sys.stdout = _Tee(self._usual, self._recorder)
+        self._recorder.__enter__()
+        self._recorder.start_lines(frame)
+        return self._recording
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        recorder, recording = self._recorder, self._recording
+        frame, self._frame = self._frame, None
+        try:
+            recorder.__exit__(kind, error, trace)
+        finally:
+            sys.stdout = self._usual
+        locals_of(frame)  # leaves no copy of the variables in the frame
+        recorder.namespace = dict
+        source = "".join(linecache.getlines(recorder.filename))
+        recording.error = error
+        recording._identity = recorder.identity
+        recording._run = recorder.run(source, _told(error))
+        del self._recorder
+
+
+def record_code(
+    source: str, namespace: dict[str, Any] | None = None
+) -> Recording:
+    """Run source line by line and watch each line.
+
+    ``namespace`` is where its variables live (a new one when None).  An
+    exception ends it and is kept in ``.error``, with everything up to there;
+    KeyboardInterrupt and SystemExit go on.  What it prints is printed as
+    usual and kept in the steps.
+
+    >>> recording = record_code('''
+    ... import torch
+    ... x = torch.tensor(2.0, requires_grad=True)
+    ... loss = (x * 3).detach()
+    ... ''')
+    >>> recording.why_no_grad("x").reason
+    'cut'
+    """
+    filename = f"<recorded {next(_numbers)}>"
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    space = {} if namespace is None else namespace
+    space.setdefault("__name__", "__main__")
+    recording = Recording()
+    try:
+        code = compile(source, filename, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        recording.error = error
+        recording._run = Run(source, error=_told(error))
+        return recording
+    watch(recording, filename, source, space, lambda: exec(code, space))
+    return recording
+
+
+def watch(
+    recording: Recording,
+    filename: str,
+    source: str,
+    space: dict[str, Any],
+    work: Any,
+) -> None:
+    """Run ``work``, whose code is in ``filename``, and fill the recording."""
+    recorder = Recorder(filename, lambda: space)
+    usual = sys.stdout
+    sys.stdout = _Tee(usual, recorder)
+    error: BaseException | None = None
+    try:
+        with recorder:
+            recorder.start_lines()
+            try:
+                recording.value = work()
+            except BaseException as raised:
+                error = raised
+            finally:
+                recorder.stop_lines()
+    finally:
+        sys.stdout = usual
+    recording.error = error
+    recording._identity = recorder.identity
+    recording._run = recorder.run(source, _told(error))
+    if error is not None and not isinstance(error, Exception):
+        raise error
+
+
+def _told(error: BaseException | None) -> str:
+    return "" if error is None else f"{type(error).__name__}: {error}"
+
+
+class _Tee(io.TextIOBase):
+    """Prints as usual, and tells the recorder."""
+
+    def __init__(self, usual: Any, recorder: Recorder) -> None:
+        self._usual = usual
+        self._recorder = recorder
+
+    def write(self, text: str) -> int:
+        self._recorder.printed(text)
+        return self._usual.write(text)
+
+    def flush(self) -> None:
+        self._usual.flush()
+
+    def isatty(self) -> bool:
+        return self._usual.isatty()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self._usual, "encoding", "utf-8")
