@@ -47,7 +47,7 @@ class Cut:
     def __str__(self) -> str:
         where = f"line {self.line}" if self.line else "a line not recorded"
         inside = f" in {self.module}" if self.module else ""
-        return f"{where}{inside}, `{self.text}`"
+        return f"{where}{inside}, `{self.text}`,"
 
 
 @dataclass(frozen=True)
@@ -391,50 +391,62 @@ class _Asked:
 
     @cached_property
     def backwards(self) -> list[Event]:
-        return [
-            e for e in self.story.run.events if e.kind in ("backward", "grad")
-        ]
+        return [e for e in self.story.run.events if e.kind == "backward"]
+
+    @cached_property
+    def asked_for(self) -> Event | None:
+        """The backward that matters: the last one that reached x by a
+        gradient, else by data, else the last one.
+        """
+        reached: dict[str, Event] = {}
+        for e in self.backwards:
+            for use in e.inputs[:1]:
+                reach = self.story.behind(use.tensor, e.number)
+                way = "graded" if self.tensor in reach.graded else "none"
+                if way == "none" and self.tensor in reach.data:
+                    way = "data"
+                if way == "graded" and not e.error:
+                    way = "done"
+                reached[way] = e
+        for way in ("done", "graded", "data", "none"):
+            if way in reached:
+                return reached[way]
+        return None
 
     @cached_property
     def root(self) -> tuple[str, int] | None:
         """The loss, and when it was asked for its gradient."""
-        run = self.story.run
-        for e in reversed(self.backwards):
-            if e.inputs and e.kind == "backward":
-                return e.inputs[0].tensor, e.number
+        e = self.asked_for
+        if e is not None:
+            return e.inputs[0].tensor, e.number
         losses = self._possible_losses()
-        if losses:
-            return losses[-1], len(run.events)
-        return None
+        return (losses[-1], len(self.story.run.events)) if losses else None
 
     def _possible_losses(self) -> list[str]:
-        """Results of one element, the last of them first a named one."""
-        run = self.story.run
-        used = {
-            u.tensor
-            for e in run.events
-            for u in e.inputs
-            if e.kind in ("operation", "in_place")
-        }
-        ends = []
-        for e in run.events:
-            if e.kind not in ("operation", "in_place"):
-                continue
-            for u in e.outputs:
-                life = self.story.life(u.tensor)
-                if u.tensor in used or u.tensor == self.tensor:
-                    continue
-                if "float" in life.dtype or "complex" in life.dtype:
-                    ends.append(u.tensor)
-        named = [t for t in ends if self.story.is_named(t)] or ends
-        behind = [
-            t
-            for t in named
-            if self.tensor in self.story.behind(t, len(run.events)).data
+        """Results that nothing was computed from, the likely loss last."""
+        story, run = self.story, self.story.run
+        operations = [
+            e for e in run.events if e.kind in ("operation", "in_place")
         ]
-        candidates = behind or named
-        scalar = [t for t in candidates if _numel(self.story.life(t)) == 1]
-        return scalar or candidates
+        used = {u.tensor for e in operations for u in e.inputs}
+        ends = [
+            u.tensor
+            for e in operations
+            for u in e.outputs
+            if u.tensor not in used and u.tensor != self.tensor
+        ]
+        ends = [t for t in ends if story.life(t).dtype.startswith(_FLOATS)]
+        reaches = [(t, story.behind(t, len(run.events))) for t in ends]
+        rank = {
+            t: (
+                (self.tensor in r.graded) * 4
+                + (self.tensor in r.data) * 4
+                + story.is_named(t) * 2
+                + (_numel(story.life(t)) == 1)
+            )
+            for t, r in reaches
+        }
+        return sorted(rank, key=lambda t: rank[t])
 
     @cached_property
     def reach(self) -> Reach:
@@ -510,7 +522,7 @@ class _Asked:
             return Diagnosis(
                 "not_required",
                 f"{self.x}.grad is None because {self.x} does not require "
-                f"grad: it is what {cut}, gave.",
+                f"grad: it is what {cut} gave.",
                 f"Use the tensor before that call if {self.x} should carry "
                 "gradients.",
                 (cut,),
@@ -555,28 +567,20 @@ class _Asked:
         )
 
     def _on_the_way(self) -> Diagnosis:
-        done = [e for e in self.backwards if e.kind == "backward"]
-        ran = [e for e in done if not e.error]
-        if not ran and done:
-            return Diagnosis(
-                "no_backward",
-                f"{self.x}.grad is None because backward() raised in line "
-                f"{done[-1].line}: {done[-1].error.splitlines()[0]}",
-                "Mend that first.",
-            )
-        if not ran:
+        e = self.asked_for
+        if e is None:
             return Diagnosis(
                 "no_backward",
                 f"{self.x}.grad is None because backward() has not run: "
                 f"there is a path from {self.x} to {self.loss}.",
                 f"Call {self.loss}.backward().",
             )
-        if not self.life.is_leaf and not self.life.retains_grad:
+        if e.error:
             return Diagnosis(
-                "not_leaf",
-                f"{self.x}.grad is None because {self.x} is not a leaf: the "
-                "gradient passed through it and was not kept.",
-                f"Call {self.x}.retain_grad() before backward() to see it.",
+                "no_backward",
+                f"{self.x}.grad is None because backward() raised in line "
+                f"{e.line}: {e.error.splitlines()[0]}",
+                "Mend that first.",
             )
         if self._is_blind_view():
             return Diagnosis(
@@ -587,7 +591,9 @@ class _Asked:
             )
         return Diagnosis(
             "not_leaf",
-            f"{self.x}.grad is None: the gradient ended before it.",
+            f"{self.x}.grad is None because {self.x} is not a leaf: the "
+            "gradient passed through it and was not kept.",
+            f"Call {self.x}.retain_grad() before backward() to see it.",
         )
 
     def _is_blind_view(self) -> bool:
@@ -613,12 +619,45 @@ class _Asked:
         )
 
     def _unused(self) -> Diagnosis:
+        left = self._left_torch()
+        if left:
+            return Diagnosis(
+                "cut",
+                f"{self.x}.grad is None because its values left torch: "
+                f"{_listed(map(str, left))} gave no tensor that leads back "
+                f"to {self.x}.",
+                _advice(left[0], self.x),
+                left,
+            )
         return Diagnosis(
             "unused",
             f"{self.x}.grad is None because {self.loss} was not computed "
             f"from {self.x}.",
             f"Use {self.x} in the computation of {self.loss}.",
         )
+
+    def _left_torch(self) -> tuple[Cut, ...]:
+        """The first cuts behind x after which its values became a number or
+        an array before the loss was computed.
+        """
+        story = self.story
+        live, data, found, left = {self.tensor}, {self.tensor}, [], False
+        for e in story.run.events[: self.root[1]]:
+            if e.kind not in ("operation", "in_place", "leaves"):
+                continue
+            if not any(u.tensor in data for u in e.inputs):
+                continue
+            data |= {u.tensor for u in e.outputs}
+            left = left or e.name in ("item", "tolist", "numpy", "__array__")
+            graded = [u for u in e.inputs if u.tensor in live]
+            if e.cut and any(u.requires_grad for u in graded):
+                found.append(story.cut(e))
+            elif graded:
+                live |= {u.tensor for u in e.outputs if u.requires_grad}
+        return tuple(dict.fromkeys(found)) if left else ()
+
+
+_FLOATS = ("float", "bfloat", "complex")
 
 
 def _advice(cut: Cut, x: str) -> str:

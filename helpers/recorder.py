@@ -8,6 +8,7 @@ is put back also when the program raises.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -26,12 +27,18 @@ from torch.overrides import TorchFunctionMode
 from .capture import Caller, Identity, take
 from .capture.names import visible
 from .capture.nodes import grad_fn_name, saved_tensors
-from .capture.tensors import gradient_of, is_wrapped
+from .capture.tensors import (
+    grad_fn_of,
+    gradient_of,
+    is_leaf_tensor,
+    is_wrapped,
+)
 from .capture.things import is_leaf, tensors_in
 from .model import Event, Life, Run, SavedVersion, Snapshot, Step, Use
 
 __all__ = ["Recorder"]
 
+STRICT = False  # the tests want to hear of what could not be looked at
 MOST_SNAPSHOTS = 120  # steps that keep a picture of everything
 SNAPSHOT_SECONDS = 8.0  # and the time that all of them may take
 MOST_EVENTS = 200_000
@@ -204,6 +211,8 @@ class Recorder:
         self._counters = 0
         self._storage_counter: dict[str, str] = {}
         self._counter_owner: dict[str, weakref.ref] = {}
+        self._first_on: dict[str, _Seen] = {}
+        self._arrays: dict[str, weakref.ref] = {}
         self._exported: dict[str, tuple[Any, bytes]] = {}
         self._before_step: dict[int, list[Any]] = {}
 
@@ -261,6 +270,8 @@ class Recorder:
         self._paths.clear()
         self._owned.clear()
         self._exported.clear()
+        self._arrays.clear()
+        self._first_on.clear()
         self._left.clear()
         self._before_step.clear()
         self.handlers.clear()
@@ -501,13 +512,58 @@ class Recorder:
         if found is None:
             found = self._first_look(name, leaf)
             self.seen[name] = found
+            if isinstance(leaf, torch.Tensor) and not is_wrapped(leaf):
+                self._link_by_memory(leaf, found)
         return found
+
+    def _link_by_memory(self, leaf: torch.Tensor, found: _Seen) -> None:
+        """Note where a tensor comes from that no operation was seen to make:
+        ``nn.Parameter(t)`` and ``torch.from_numpy(a)`` lie on known bytes.
+        """
+        source = self._first_on.get(found.storage or "")
+        name = type(leaf).__name__
+        if source is None:
+            source, name = self._array_under(leaf), "from_numpy"
+            if source is not None:
+                found.storage = source.storage
+        if source is None:
+            self._first_on.setdefault(found.storage or "", found)
+            return
+        tensor = source.ref()
+        history = isinstance(tensor, torch.Tensor) and tensor.requires_grad
+        self._add(
+            Event(
+                len(self.events),
+                "operation",
+                name,
+                self.line,
+                self._module_path(),
+                _mode_name(),
+                (Use(source.id, history),),
+                (Use(found.id, leaf.requires_grad),),
+                cut="copy" if history and is_leaf_tensor(leaf) else "",
+            )
+        )
+
+    def _array_under(self, leaf: torch.Tensor) -> _Seen | None:
+        """The array that left torch or came in, on whose bytes it lies."""
+        if leaf.device.type != "cpu" or not leaf.numel():
+            return None
+        address = leaf.data_ptr()
+        for ref in self._arrays.values():
+            array = ref()
+            if array is not None:
+                low = array.__array_interface__["data"][0]
+                if low <= address < low + array.nbytes:
+                    return self._see(array)
+        return None
 
     def _first_look(
         self, name: str, leaf: Any, source: _Seen | None = None
     ) -> _Seen:
         if isinstance(leaf, numpy.ndarray):
             storage = self.identity.of_block([leaf])
+            self._arrays[name] = weakref.ref(leaf)
             return _Seen(
                 name,
                 weakref.ref(leaf),
@@ -546,7 +602,10 @@ class Recorder:
             self.quiet -= 1
 
     def _add(self, event: Event) -> None:
-        if len(self.events) < MOST_EVENTS:
+        number = len(self.events)
+        if number < MOST_EVENTS:
+            if event.number != number:  # noting its tensors added others
+                event = replace(event, number=number)
             self.events.append(event)
         else:
             self.notes.setdefault(
@@ -558,10 +617,8 @@ class Recorder:
     def choose(self, func: Any) -> Callable[..., Any]:
         """Choose, once for each of torch's functions, what to do with it."""
         handler = _handler(func)
-        try:
+        with contextlib.suppress(TypeError):  # not hashable
             self.handlers[func] = handler
-        except TypeError:  # not hashable
-            pass
         return handler
 
     def operation(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -586,6 +643,13 @@ class Recorder:
             self._note(name, result, before, ins, outs, written, history)
             if self._left_torch(args):
                 self._link_left(args)
+        except Exception as error:  # what we can't see must not stop it
+            if STRICT:
+                raise
+            self.notes.setdefault(
+                f"{name} in line {self.line} could not be looked at: "
+                f"{type(error).__name__}"
+            )
         finally:
             self.quiet -= 1
         return result
@@ -611,7 +675,11 @@ class Recorder:
         for t in results:
             found = self._made(name, t, before)
             outputs.append(Use(found.id, t.requires_grad))
-        kept = any(use.requires_grad for use in outputs)
+        ids = {id(t) for t, _ in before}
+        kept = any(
+            t.requires_grad and (id(t) in ids or not is_leaf_tensor(t))
+            for t in results
+        )
         cut = self._cut(name, outs) if history and not kept else ""
         leaves = name in _LEAVES and not outs
         if leaves:
@@ -655,6 +723,7 @@ class Recorder:
                 source = found
                 break
         made = self._first_look(number, t, source)
+        self._first_on.setdefault(storage or "", made)
         if name == "data":
             made.counter = f"c{self._counters}"
             self._counters += 1
@@ -741,7 +810,7 @@ class Recorder:
         self._saved_read += 1
         if self._saved_read > MOST_SAVED_READ:
             return ()
-        node = results[0].grad_fn
+        node = grad_fn_of(results[0])
         if node is None:
             return ()
         found = []
@@ -776,7 +845,7 @@ class Recorder:
                 t
                 for t in results
                 if t.requires_grad
-                and t.is_leaf
+                and is_leaf_tensor(t)
                 and all(t is not other for other in ins)
                 and t._is_view()
             ]
@@ -789,7 +858,7 @@ class Recorder:
 
     def set_flag(self, tensor: torch.Tensor, work: Callable[[], Any]) -> Any:
         """Note that requires_grad is set, and what it was."""
-        before, leaf = tensor.requires_grad, tensor.is_leaf
+        before, leaf = tensor.requires_grad, is_leaf_tensor(tensor)
         result = work()
         after = tensor.requires_grad
         if before != after:
@@ -1037,7 +1106,7 @@ def _version(tensor: torch.Tensor) -> int:
 def _grad_fn_name(results: list[torch.Tensor]) -> str:
     for t in results:
         if t.requires_grad and not is_wrapped(t):
-            node = t.grad_fn
+            node = grad_fn_of(t)
             return grad_fn_name(node) if node is not None else ""
     return ""
 

@@ -120,7 +120,7 @@ def _torch_facts(
         itemsize=torch.Tensor.element_size(tensor),
         storage=found.storage,
         requires_grad=torchs_own(tensor, "requires_grad"),
-        is_leaf=_is_leaf(tensor),
+        is_leaf=is_leaf_tensor(tensor),
         grad_fn=None if grad_fn is None else grad_fn_name(grad_fn),
         retains_grad=torchs_own(tensor, "retains_grad"),
         grad=grad,
@@ -133,7 +133,8 @@ def _torch_facts(
     )
 
 
-def _is_leaf(tensor: torch.Tensor) -> bool:
+def is_leaf_tensor(tensor: torch.Tensor) -> bool:
+    """Return is_leaf; False where torch refuses to tell it."""
     with contextlib.suppress(*_UNREADABLE):
         return torchs_own(tensor, "is_leaf")
     return False
