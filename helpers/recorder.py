@@ -14,7 +14,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import CodeType, FrameType
 from typing import Any
 
@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 
 from .capture import Caller, Identity, take
 from .capture.names import visible
-from .capture.nodes import grad_fn_name, saved_tensors
+from .capture.nodes import kept_tensors
 from .capture.tensors import (
     grad_fn_of,
     gradient_of,
@@ -122,20 +122,45 @@ _QUIET = {
 }
 
 
-@dataclass
 class _Seen:
     """A tensor as the recorder goes on knowing it."""
 
-    id: str
-    ref: weakref.ref
-    storage: str | None
-    counter: str
-    view_of: str | None = None
-    shape: tuple[int, ...] = ()
-    dtype: str = ""
-    type: str = "Tensor"
-    names: dict[str, None] = field(default_factory=dict)
-    last: Life | None = None
+    __slots__ = (
+        "counter",
+        "dtype",
+        "id",
+        "last",
+        "made",
+        "names",
+        "ref",
+        "shape",
+        "storage",
+        "type",
+        "view_of",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        ref: weakref.ref,
+        storage: str | None,
+        counter: str,
+        view_of: str | None,
+        shape: Any,
+        dtype: Any,
+        kind: str,
+    ) -> None:
+        self.id = name
+        self.ref = ref
+        self.storage = storage
+        self.counter = counter
+        self.view_of = view_of
+        self.shape = shape
+        self.dtype = dtype
+        self.type = kind
+        self.names: dict[str, None] | None = None
+        self.last: tuple[Any, ...] | None = None
+        self.made = False
 
 
 @dataclass
@@ -161,7 +186,14 @@ class _Mode(TorchFunctionMode):
             handler = recorder.choose(func)
         if recorder.quiet or handler is _pass:
             return func(*args, **kwargs)
-        return handler(recorder, func, args, kwargs)
+        if not recorder.following:
+            return handler(recorder, func, args, kwargs)
+        sys.settrace(None)  # our own functions are not to be followed
+        try:
+            return handler(recorder, func, args, kwargs)
+        finally:
+            if recorder.following:
+                sys.settrace(recorder.trace_calls)
 
 
 def _pass(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -186,10 +218,11 @@ class Recorder:
         self.lines = lines
         self.identity = Identity()
         self.handlers: dict[Any, Callable[..., Any]] = {}
-        self.events: list[Event] = []
+        self.events: list[Any] = []  # Event, or its fields in a tuple
         self.steps: list[Step] = []
         self.seen: dict[str, _Seen] = {}
         self.quiet = 0
+        self.following = False
         self.line: int | None = None
         self.last = Snapshot()
         self.notes: dict[str, None] = {}
@@ -206,12 +239,14 @@ class Recorder:
         self._step_first = 0
         self._step_frame: FrameType | None = None
         self._spent = 0.0
+        self._full = False
         self._kept = 0
         self._saved_read = 0
         self._counters = 0
         self._storage_counter: dict[str, str] = {}
         self._counter_owner: dict[str, weakref.ref] = {}
         self._first_on: dict[str, _Seen] = {}
+        self._later: list[_Seen] = []
         self._arrays: dict[str, weakref.ref] = {}
         self._exported: dict[str, tuple[Any, bytes]] = {}
         self._before_step: dict[int, list[Any]] = {}
@@ -245,11 +280,13 @@ class Recorder:
             self._old_trace = frame.f_trace
             self._own_frame = frame
             frame.f_trace = self._trace_lines
-        sys.settrace(self._trace_calls)
+        self.following = True
+        sys.settrace(self.trace_calls)
 
     def stop_lines(self) -> None:
         """Follow no lines any more; the tracer before comes back."""
-        if self.lines:
+        if self.following:
+            self.following = False
             sys.settrace(self._tracer)
             frame = getattr(self, "_own_frame", None)
             if frame is not None:
@@ -260,6 +297,8 @@ class Recorder:
         self.stop_lines()
         try:
             self._end_step()
+            if self._full:
+                self._last_look()
         finally:
             self._mode.__exit__(None, None, None)
             for handle in self._handles:
@@ -278,7 +317,9 @@ class Recorder:
 
     def run(self, source: str, error: str = "") -> Run:
         """Return what was recorded, as plain data."""
-        events, place = _with_regions(self.events)
+        events, place = _with_regions(
+            [self._event(i) for i in range(len(self.events))]
+        )
         steps = [
             replace(
                 step,
@@ -289,7 +330,7 @@ class Recorder:
         return Run(
             source,
             tuple(events),
-            {i: s.last for i, s in self.seen.items() if s.last is not None},
+            {i: _life(found) for i, found in self.seen.items()},
             tuple(steps),
             self.last,
             dict(self._names),
@@ -301,7 +342,7 @@ class Recorder:
 
     # -- lines
 
-    def _trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
         if code.co_filename == self.filename:
             return self._trace_lines
@@ -336,12 +377,10 @@ class Recorder:
         return leave
 
     def _close_region(self, region: _Region) -> None:
-        inside = self.events[region.first :]
-        if inside:
-            mark = f"compiled: {region.name}"
-            self.events[region.first :] = [
-                replace(e, notes=(*e.notes, mark)) for e in inside
-            ]
+        mark = f"compiled: {region.name}"
+        for i in range(region.first, len(self.events)):
+            event = self._event(i)
+            self.events[i] = replace(event, notes=(*event.notes, mark))
 
     def printed(self, text: str) -> None:
         """Note what the program prints."""
@@ -351,10 +390,13 @@ class Recorder:
         if self._step_line is None:
             return
         line, self._step_line = self._step_line, None
+        snapshot = None
         self.quiet += 1
         try:
-            self._see_arrays()
-            snapshot = self._snapshot()
+            if self._exported:
+                self._see_arrays()
+            if not self._full:
+                snapshot = self._snapshot()
         finally:
             self.quiet -= 1
         self.steps.append(
@@ -368,6 +410,17 @@ class Recorder:
         )
         self._printed.clear()
 
+    def _last_look(self) -> None:
+        """Long runs are looked at once more at their end."""
+        self.quiet += 1
+        try:
+            self._step_frame = None
+            variables = self._variables()
+            self._note_names(variables)
+            self.last = self._take(variables)
+        finally:
+            self.quiet -= 1
+
     def _variables(self) -> dict[str, Any]:
         variables = dict(visible(self.namespace()))
         frame = self._step_frame
@@ -379,6 +432,7 @@ class Recorder:
         variables = self._variables()
         self._note_names(variables)
         if self._kept >= MOST_SNAPSHOTS or self._spent > SNAPSHOT_SECONDS:
+            self._full = True
             self.notes.setdefault(
                 f"Only the first {self._kept:,} steps show everything"
             )
@@ -407,14 +461,17 @@ class Recorder:
             elif isinstance(thing, torch.optim.Optimizer):
                 self._note_optimizer(thing)
             for path, leaf in tensors_in(name, thing):
-                found = self._see(leaf)
-                found.names[path] = None
-                self._names[path] = found.id
+                self._call(leaf, path)
                 grad = gradient_of(leaf)
                 if grad is not None:
-                    other = self._see(grad)
-                    other.names[f"{path}.grad"] = None
-                    self._names[f"{path}.grad"] = other.id
+                    self._call(grad, f"{path}.grad")
+
+    def _call(self, leaf: Any, name: str) -> None:
+        found = self._see(leaf)
+        if found.names is None:
+            found.names = {}
+        found.names[name] = None
+        self._names[name] = found.id
 
     def _note_optimizer(self, optimizer: Any) -> None:
         for group in optimizer.param_groups:
@@ -510,9 +567,13 @@ class Recorder:
         name = self.identity.of(leaf)
         found = self.seen.get(name)
         if found is None:
-            found = self._first_look(name, leaf)
+            if isinstance(leaf, numpy.ndarray):
+                found = self._first_look_at_array(name, leaf)
+            else:
+                storage = self.identity.of_storage(leaf)
+                found = self._first_look(name, leaf, storage)
             self.seen[name] = found
-            if isinstance(leaf, torch.Tensor) and not is_wrapped(leaf):
+            if isinstance(leaf, torch.Tensor) and found.storage is not None:
                 self._link_by_memory(leaf, found)
         return found
 
@@ -520,6 +581,9 @@ class Recorder:
         """Note where a tensor comes from that no operation was seen to make:
         ``nn.Parameter(t)`` and ``torch.from_numpy(a)`` lie on known bytes.
         """
+        for other in self._later:
+            self._storage(other)
+        self._later.clear()
         source = self._first_on.get(found.storage or "")
         name = type(leaf).__name__
         if source is None:
@@ -559,27 +623,19 @@ class Recorder:
         return None
 
     def _first_look(
-        self, name: str, leaf: Any, source: _Seen | None = None
+        self,
+        name: str,
+        leaf: torch.Tensor,
+        storage: str | None,
+        source: _Seen | None = None,
     ) -> _Seen:
-        if isinstance(leaf, numpy.ndarray):
-            storage = self.identity.of_block([leaf])
-            self._arrays[name] = weakref.ref(leaf)
-            return _Seen(
-                name,
-                weakref.ref(leaf),
-                storage,
-                "",
-                shape=leaf.shape,
-                dtype=str(leaf.dtype),
-                type="ndarray",
-            )
-        storage = None if is_wrapped(leaf) else self.identity.of_storage(leaf)
-        counter = source.counter if source is not None else None
-        if counter is None:
-            counter = self._storage_counter.get(storage or "")
-        if counter is None:
-            counter = f"c{self._counters}"
+        if source is not None:
+            counter = source.counter
+        else:
+            counter = self._storage_counter.get(storage or "", "")
+        if not counter:
             self._counters += 1
+            counter = f"c{self._counters}"
             if storage is not None:
                 self._storage_counter[storage] = counter
         return _Seen(
@@ -587,30 +643,61 @@ class Recorder:
             weakref.ref(leaf),
             storage,
             counter,
-            source.id if source is not None else None,
-            _shape(leaf),
-            str(leaf.dtype).removeprefix("torch."),
+            None if source is None else source.id,
+            leaf.shape,
+            leaf.dtype,
             type(leaf).__name__,
         )
+
+    def _first_look_at_array(self, name: str, array: numpy.ndarray) -> _Seen:
+        storage = self.identity.of_block([array])
+        ref = weakref.ref(array)
+        self._arrays[name] = ref
+        shape, dtype = array.shape, array.dtype
+        return _Seen(name, ref, storage, "", None, shape, dtype, "ndarray")
 
     def _remember_lives(self) -> None:
         self.quiet += 1
         try:
             for found in self.seen.values():
-                found.last = _life(found)
+                if found.names is not None:
+                    self._storage(found)
+                if found.names is not None or not found.made:
+                    found.last = _last_state(found.ref())
         finally:
             self.quiet -= 1
 
-    def _add(self, event: Event) -> None:
-        number = len(self.events)
-        if number < MOST_EVENTS:
-            if event.number != number:  # noting its tensors added others
-                event = replace(event, number=number)
+    def _add(self, event: Any) -> None:
+        """Keep an event, an Event or the tuple of its fields."""
+        if len(self.events) < MOST_EVENTS:
             self.events.append(event)
         else:
             self.notes.setdefault(
                 f"Only the first {MOST_EVENTS:,} operations are kept"
             )
+
+    def _event(self, number: int) -> Event:
+        """Return an event as plain data of the model."""
+        event = self.events[number]
+        if isinstance(event, tuple):
+            fields = list(event)
+            fields[6] = tuple(Use(*use) for use in event[6])
+            fields[7] = tuple(Use(*use) for use in event[7])
+            fields[9] = tuple((self.seen[i].counter, v) for i, v in event[9])
+            fields[10] = tuple(
+                SavedVersion(
+                    label,
+                    self.seen[i].counter,
+                    version,
+                    self._storage(self.seen[i]),
+                )
+                for label, i, version in event[10]
+            )
+            event = Event(*fields)
+        if event.number != number:
+            event = replace(event, number=number)
+        self.events[number] = event
+        return event
 
     # -- what the program calls
 
@@ -621,27 +708,38 @@ class Recorder:
             self.handlers[func] = handler
         return handler
 
-    def operation(self, name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    def operation(
+        self, name: str, writes: bool, func: Any, args: Any, kwargs: Any
+    ) -> Any:
         """Run an operation and note what went in and came out."""
         ins: list[Any] = []
-        _collect(args, ins)
+        for thing in args:
+            kind = type(thing)
+            if kind in _PLAIN_TENSORS:
+                ins.append(thing)
+            elif kind not in _NO_TENSOR:
+                _collect((thing,), ins)
         if kwargs:
             _collect(kwargs.values(), ins)
         before = [
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
-        history = any(flag for _, flag in before)
         result = func(*args, **kwargs)
-        outs: list[Any] = []
-        _collect((result,), outs)
-        outs = [t for t in outs if isinstance(t, torch.Tensor)]
-        written = _written(name, args, kwargs, outs)
+        if type(result) is torch.Tensor:
+            outs = [result]
+        else:
+            found: list[Any] = []
+            _collect((result,), found)
+            outs = [t for t in found if isinstance(t, torch.Tensor)]
+        written: list[torch.Tensor] = []
+        if writes or kwargs:
+            written = _written(name, args, kwargs, outs)
         if not outs and not written and name not in _LEAVES:
             return result
         self.quiet += 1
         try:
-            self._note(name, result, before, ins, outs, written, history)
-            if self._left_torch(args):
+            self._note(name, result, before, ins, outs, written)
+            if self._left and any(type(a) is float for a in args):
                 self._link_left(args)
         except Exception as error:  # what we can't see must not stop it
             if STRICT:
@@ -662,73 +760,125 @@ class Recorder:
         ins: list[Any],
         outs: list[torch.Tensor],
         written: list[torch.Tensor],
-        history: bool,
     ) -> None:
-        inputs = [Use(self._see(t).id, flag) for t, flag in before]
-        inputs += [
-            Use(self._see(a).id, False)
-            for a in ins
-            if isinstance(a, numpy.ndarray)
-        ]
+        history = False
+        inputs, sources = [], []
+        for t, flag in before:
+            found = self._see(t)
+            sources.append(found)
+            inputs.append((found.id, flag))
+            history = history or flag
+        if len(ins) > len(before):
+            arrays = [a for a in ins if isinstance(a, numpy.ndarray)]
+            inputs += [(self._see(a).id, False) for a in arrays]
         results = outs or written
         outputs = []
+        kept = False
+        first = None
         for t in results:
-            found = self._made(name, t, before)
-            outputs.append(Use(found.id, t.requires_grad))
-        ids = {id(t) for t, _ in before}
-        kept = any(
-            t.requires_grad and (id(t) in ids or not is_leaf_tensor(t))
-            for t in results
-        )
+            flag = t.requires_grad
+            found = self._made(name, t, sources)
+            first = first or found
+            outputs.append((found.id, flag))
+            if flag and not kept:
+                kept = not is_leaf_tensor(t) or any(t is b for b, _ in before)
         cut = self._cut(name, outs) if history and not kept else ""
-        leaves = name in _LEAVES and not outs
-        if leaves:
+        kind = "operation"
+        writes: tuple[Any, ...] = ()
+        counters: tuple[Any, ...] = ()
+        if written:
+            kind = "in_place"
+            seen = [self._see(t) for t in written]
+            writes = tuple(found.id for found in seen)
+            counters = tuple(
+                (found.id, _version(t))
+                for found, t in zip(seen, written, strict=True)
+            )
+        elif not outs:
+            kind = "leaves"
             self._leave(name, result, inputs, before)
-        event = Event(
-            len(self.events),
-            "leaves" if leaves else "in_place" if written else "operation",
-            name,
-            self.line,
-            self._module_path(),
-            _mode_name(),
-            tuple(inputs),
-            tuple(outputs),
-            tuple(self._see(t).id for t in written),
-            tuple((self._see(t).counter, _version(t)) for t in written),
-            self._saved(results) if kept else (),
-            cut,
-            _grad_fn_name(results) if kept else "",
-            notes=self._notes_on(name, before, results),
+        saved, grad_fn = self._saved(results[0], first) if kept else ((), "")
+        recording = torch.is_grad_enabled()
+        notes: tuple[str, ...] = ()
+        if self._modules or not recording:
+            notes = self._notes_on(before, results)
+        self._add(
+            (
+                0,
+                kind,
+                name,
+                self.line,
+                self._modules[-1][0] if self._modules else "",
+                "grad" if recording else _mode_name(),
+                inputs,
+                outputs,
+                writes,
+                counters,
+                saved,
+                cut,
+                grad_fn,
+                None,
+                (),
+                "",
+                notes,
+            )
         )
-        self._add(event)
 
-    def _made(
-        self,
-        name: str,
-        t: torch.Tensor,
-        before: list[tuple[torch.Tensor, bool]],
-    ) -> _Seen:
+    def _made(self, name: str, t: torch.Tensor, sources: list[_Seen]) -> _Seen:
         """Note a result: a view shares the counter of its source, and
         ``.data`` gives a tensor with a counter of its own.
         """
-        known = self.identity.known(t)
-        if known is not None and known in self.seen:
-            return self.seen[known]
         number = self.identity.of(t)
+        made = self.seen.get(number)
+        if made is not None:
+            return made
+        if name not in _ALIASES and t.dim() and not t._is_view():
+            # In memory of its own, which is looked up when it is asked for.
+            # (A loss is looked up at once: it may be wrapped and be gone.)
+            self._counters += 1
+            made = _Seen(
+                number,
+                self.identity.ref(t),
+                _LATER,
+                f"c{self._counters}",
+                None,
+                t.shape,
+                t.dtype,
+                type(t).__name__,
+            )
+            made.made = True
+            self._later.append(made)
+            self.seen[number] = made
+            return made
+        storage = self.identity.of_storage(t)
         source = None
-        storage = None if is_wrapped(t) else self.identity.of_storage(t)
-        for other, _ in before:
-            found = self._see(other)
-            if storage is not None and found.storage == storage:
+        for found in sources:
+            if storage is not None and self._storage(found) == storage:
                 source = found
                 break
-        made = self._first_look(number, t, source)
+        made = self._first_look(number, t, storage, source)
+        made.made = True
         self._first_on.setdefault(storage or "", made)
         if name == "data":
-            made.counter = f"c{self._counters}"
             self._counters += 1
+            made.counter = f"c{self._counters}"
         self.seen[number] = made
         return made
+
+    def _storage(self, found: _Seen) -> str | None:
+        """The storage of a tensor that was seen, looked up when needed."""
+        if found.storage is _LATER:
+            leaf = found.ref()
+            if leaf is None:
+                return None
+            found.storage = self.identity.of_storage(leaf)
+            if found.storage is not None:
+                counter = self._storage_counter.setdefault(
+                    found.storage, found.counter
+                )
+                found.counter = counter
+                self._first_on.setdefault(found.storage, found)
+        return found.storage
 
     def _cut(self, name: str, outs: list[torch.Tensor]) -> str:
         label = _LABELS.get(name)
@@ -746,7 +896,7 @@ class Recorder:
         self,
         name: str,
         result: Any,
-        inputs: list[Use],
+        inputs: list[tuple[str, bool]],
         before: list[tuple[torch.Tensor, bool]],
     ) -> None:
         """Remember what leaves torch, so that its return can be told."""
@@ -757,7 +907,7 @@ class Recorder:
             found.storage = self._see(tensor).storage = block
             self._watch_array(block, result)
         elif isinstance(result, float):
-            self._left = [*self._left[-50:], (result, inputs[0])]
+            self._left = [*self._left[-50:], (result, Use(*inputs[0]))]
 
     def _left_torch(self, args: Any) -> bool:
         return bool(self._left) and any(type(a) is float for a in args)
@@ -765,7 +915,7 @@ class Recorder:
     def _link_left(self, args: Any) -> None:
         for value, use in self._left:
             if any(a is value for a in args) and self.events:
-                last = self.events[-1]
+                last = self._event(len(self.events) - 1)
                 self.events[-1] = replace(
                     last,
                     inputs=(*last.inputs, Use(use.tensor, False)),
@@ -787,8 +937,8 @@ class Recorder:
             if now == bytes_before:
                 continue
             self._exported[storage] = (ref, now)
-            step = self.events[self._step_first :]
-            if any(self._writes_to(e, storage) for e in step):
+            step = range(self._step_first, len(self.events))
+            if any(self._writes_to(self._event(i), storage) for i in step):
                 continue
             found = self._see(array)
             self._add(
@@ -803,38 +953,39 @@ class Recorder:
             )
 
     def _writes_to(self, event: Event, storage: str) -> bool:
-        return any(self.seen[i].storage == storage for i in event.writes)
+        return any(
+            self._storage(self.seen[i]) == storage for i in event.writes
+        )
 
-    def _saved(self, results: list[torch.Tensor]) -> tuple[SavedVersion, ...]:
-        """What the operation saved for backward, with its versions."""
-        self._saved_read += 1
-        if self._saved_read > MOST_SAVED_READ:
-            return ()
-        node = grad_fn_of(results[0])
+    def _saved(self, result: torch.Tensor, made: _Seen) -> tuple[Any, str]:
+        """What the operation saved for backward, with its versions, and the
+        name of its grad_fn.
+        """
+        node = grad_fn_of(result)
         if node is None:
-            return ()
+            return (), ""
+        self._saved_read += 1
         found = []
-        for label, tensor, _ in saved_tensors(node):
-            if tensor is None or tensor.is_inference():
-                continue
-            seen = self._known_or_same_bytes(tensor)
-            found.append(
-                SavedVersion(
-                    label, seen.counter, tensor._version, seen.storage
-                )
-            )
-        return tuple(found)
+        if self._saved_read <= MOST_SAVED_READ:
+            for label, tensor in kept_tensors(node):
+                if not tensor.is_inference():
+                    other = made if label[:6] == "result" else None
+                    known = other or self._known_by_bytes(tensor)
+                    if known is not None:
+                        found.append((label, known.id, tensor._version))
+        return found, type(node).__name__
 
-    def _known_or_same_bytes(self, tensor: torch.Tensor) -> _Seen:
-        known = self.identity.known(tensor)
-        if known is not None and known in self.seen:
-            return self.seen[known]
-        number = self.identity.of(tensor)
-        return self.seen.setdefault(number, self._first_look(number, tensor))
+    def _known_by_bytes(self, tensor: torch.Tensor) -> _Seen | None:
+        """The tensor whose version counter a saved one has: by its object,
+        else by its bytes.
+        """
+        known = self.seen.get(self.identity.known(tensor) or "")
+        if known is not None:
+            return known
+        return self._first_on.get(self.identity.of_storage(tensor) or "")
 
     def _notes_on(
         self,
-        name: str,
         before: list[tuple[torch.Tensor, bool]],
         results: list[torch.Tensor],
     ) -> tuple[str, ...]:
@@ -971,8 +1122,11 @@ def _handler(func: Any) -> Callable[..., Any]:
 
 
 def _operation(name: str) -> Callable[..., Any]:
+    writes = name == "__setitem__" or name in _AUGMENTED
+    writes = writes or (name.endswith("_") and not name.endswith("__"))
+
     def handle(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
-        return recorder.operation(name, func, args, kwargs)
+        return recorder.operation(name, writes, func, args, kwargs)
 
     return handle
 
@@ -1036,6 +1190,12 @@ _SETTERS = {
 
 # -- small helpers
 
+_LATER = "later"  # a storage that was not looked up yet
+# Operations whose result lies on the memory of their input, and is no view.
+_ALIASES = {"detach", "data", "alias", "as_subclass", "_make_subclass"}
+_PLAIN_TENSORS = {torch.Tensor, torch.nn.Parameter}
+_NO_TENSOR = {int, float, bool, str, type(None), torch.dtype, torch.device}
+
 
 def _collect(things: Any, found: list[Any], depth: int = 0) -> None:
     """Find tensors and arrays in the arguments of a call, in order."""
@@ -1090,25 +1250,8 @@ _AUGMENTED = {
 }
 
 
-def _shape(tensor: torch.Tensor) -> tuple[int, ...]:
-    try:
-        return tuple(int(n) for n in tensor.shape)
-    except (RuntimeError, NotImplementedError):
-        return ()
-
-
 def _version(tensor: torch.Tensor) -> int:
-    if tensor.is_inference() or is_wrapped(tensor):
-        return 0
-    return tensor._version
-
-
-def _grad_fn_name(results: list[torch.Tensor]) -> str:
-    for t in results:
-        if t.requires_grad and not is_wrapped(t):
-            node = grad_fn_of(t)
-            return grad_fn_name(node) if node is not None else ""
-    return ""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _mode_name() -> str:
@@ -1117,32 +1260,47 @@ def _mode_name() -> str:
     return "grad" if torch.is_grad_enabled() else "no_grad"
 
 
-def _life(found: _Seen) -> Life:
-    leaf = found.ref()
-    base = Life(
-        found.id,
-        tuple(found.names),
-        found.shape,
-        found.dtype,
-        found.type,
-        found.storage,
-        found.counter,
-        found.view_of,
-        alive=leaf is not None,
-    )
+def _last_state(leaf: Any) -> tuple[Any, ...] | None:
+    """What only a living tensor can tell: its flags at the end."""
     if not isinstance(leaf, torch.Tensor):
-        return base
+        return None
     try:
-        return replace(
-            base,
-            requires_grad=leaf.requires_grad,
-            is_leaf=leaf.is_leaf,
-            is_parameter=isinstance(leaf, torch.nn.Parameter),
-            retains_grad=leaf.retains_grad,
-            has_grad=gradient_of(leaf) is not None,
+        return (
+            leaf.requires_grad,
+            leaf.is_leaf,
+            isinstance(leaf, torch.nn.Parameter),
+            leaf.retains_grad,
+            gradient_of(leaf) is not None,
         )
     except RuntimeError:  # a view that torch refuses to explain
+        return None
+
+
+def _life(found: _Seen) -> Life:
+    base = Life(
+        found.id,
+        tuple(found.names or ()),
+        _shape(found.shape),
+        str(found.dtype).removeprefix("torch."),
+        found.type,
+        None if found.storage is _LATER else found.storage,
+        found.counter,
+        found.view_of,
+        alive=found.last is not None,
+    )
+    if found.last is None:
         return base
+    flags = ("requires_grad", "is_leaf", "is_parameter", "retains_grad")
+    return replace(
+        base, **dict(zip((*flags, "has_grad"), found.last, strict=True))
+    )
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    try:
+        return tuple(int(n) for n in sizes)
+    except (RuntimeError, TypeError):  # symbolic, or of a nested tensor
+        return ()
 
 
 def _is_dynamo(code: CodeType) -> bool:

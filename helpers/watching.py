@@ -36,6 +36,7 @@ class Recording:
         self.error: BaseException | None = None
         self.value: Any = None
         self._run: Run | None = None
+        self._make: Any = None
         self._identity: Any = None
 
     @property
@@ -44,6 +45,9 @@ class Recording:
 
         Raises RuntimeError while the program is still being recorded.
         """
+        if self._run is None and self._make is not None:
+            self._run = self._make()
+            self._make = None
         if self._run is None:
             raise RuntimeError(
                 "this recording is not finished yet: ask it after the block."
@@ -149,11 +153,12 @@ class record:
         finally:
             sys.stdout = self._usual
         locals_of(frame)  # leaves no copy of the variables in the frame
-        recorder.namespace = dict
         source = "".join(linecache.getlines(recorder.filename))
         recording.error = error
         recording._identity = recorder.identity
-        recording._run = recorder.run(source, _told(error))
+        told = _told(error)
+        recorder.namespace = dict  # holds on to nothing of the caller's
+        recording._make = lambda: recorder.run(source, told)
         del self._recorder
 
 

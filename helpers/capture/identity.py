@@ -46,6 +46,10 @@ class Identity:
         self._leaves[id(leaf)] = (weakref.ref(leaf), name)
         return name
 
+    def ref(self, leaf: Leaf) -> weakref.ref:
+        """Return the weak reference to a leaf that has an id."""
+        return self._leaves[id(leaf)][0]
+
     def living(self) -> list[tuple[str, Leaf]]:
         """Return the leaves that still exist, with their ids."""
         found = []

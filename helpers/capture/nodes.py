@@ -139,6 +139,38 @@ def saved_tensors(node: Node) -> list[SavedTensor]:
     return found
 
 
+def kept_tensors(node: Node) -> list[tuple[str, torch.Tensor]]:
+    """Return the tensors that a node has just saved, fast: those that no
+    hook of the user's packed.
+    """
+    kind = type(node)
+    if kind not in _known_kinds:
+        custom = is_custom(node)
+        names = ("_raw_saved_tensors",) if custom else _raw_names(kind)
+        if custom:
+            return _kept(node, names)
+        _known_kinds[kind] = names
+    names = _known_kinds[kind]
+    return _kept(node, names) if names else []
+
+
+_known_kinds: dict[type, tuple[str, ...]] = {}
+
+
+def _kept(
+    node: Node, names: tuple[str, ...]
+) -> list[tuple[str, torch.Tensor]]:
+    found = []
+    for name in names:
+        raw = getattr(node, name)
+        for one in raw if isinstance(raw, (tuple, list)) else (raw,):
+            if one.unpack_hook is None:
+                tensor = one.data
+                if tensor is not None:
+                    found.append((name[11:], tensor))
+    return found
+
+
 def _state(raw: Any) -> str:
     """Tell a hook of the user's, a tensor, and what is not there."""
     if raw.unpack_hook is not None:

@@ -17,6 +17,10 @@ from .things import Leaf
 MOST_VALUES = 64  # a tensor with more elements is never read whole
 MOST_FOR_NORM = 100_000  # nor is a gradient with more
 
+_GRAD_FN = torch.Tensor.grad_fn.__get__
+_GRAD = torch.Tensor.grad.__get__
+_IS_LEAF = torch.Tensor.is_leaf.__get__
+_RETAINS_GRAD = torch.Tensor.retains_grad.__get__
 _UNREADABLE = (RuntimeError, NotImplementedError, TypeError, ValueError)
 
 
@@ -43,18 +47,21 @@ def grad_fn_of(tensor: torch.Tensor) -> Any:
 
     It does for a view whose base was changed in a way that views forbid.
     """
-    with contextlib.suppress(*_UNREADABLE):
-        return torchs_own(tensor, "grad_fn")
-    return None
+    try:
+        return _GRAD_FN(tensor)
+    except _UNREADABLE:
+        return None
 
 
 def gradient_of(tensor: Leaf) -> torch.Tensor | None:
     """Return ``.grad`` without the warning that a non-leaf would give."""
     if not isinstance(tensor, torch.Tensor) or is_wrapped(tensor):
         return None
-    with contextlib.suppress(*_UNREADABLE):
-        if torchs_own(tensor, "is_leaf") or torchs_own(tensor, "retains_grad"):
-            return torchs_own(tensor, "grad")
+    try:
+        if _IS_LEAF(tensor) or _RETAINS_GRAD(tensor):
+            return _GRAD(tensor)
+    except _UNREADABLE:
+        return None
     return None
 
 
@@ -135,9 +142,10 @@ def _torch_facts(
 
 def is_leaf_tensor(tensor: torch.Tensor) -> bool:
     """Return is_leaf; False where torch refuses to tell it."""
-    with contextlib.suppress(*_UNREADABLE):
-        return torchs_own(tensor, "is_leaf")
-    return False
+    try:
+        return _IS_LEAF(tensor)
+    except _UNREADABLE:
+        return False
 
 
 def _shape(tensor: torch.Tensor) -> tuple[int, ...] | None:
