@@ -16,6 +16,7 @@ from typing import Any
 __all__ = [
     "UNNAMED",
     "Cell",
+    "CutEdge",
     "Event",
     "Life",
     "Operation",
@@ -173,13 +174,15 @@ class StorageFacts:
 class Source:
     """Where an input of an operation comes from.
 
-    An output of another operation, a leaf, or nothing that autograd knows
-    (both None): a constant or a frozen tensor.
+    An output of another operation, a tensor, or nothing that autograd knows
+    (both None): a constant or a frozen tensor.  ``graded`` says that a
+    gradient flows back to it.
     """
 
     operation: str | None = None
     output: int = 0
     tensor: str | None = None
+    graded: bool = True
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,9 @@ class Operation:
     """A node of the autograd graph: the operation it belongs to.
 
     ``saved`` is filled only where it was asked for; ``freed`` says that an
-    earlier backward took what had been saved.
+    earlier backward took what had been saved; ``history`` that its result has
+    one.  ``cut`` is what stands on its edges where it cuts: the reason and
+    the line.
     """
 
     id: str
@@ -209,6 +214,19 @@ class Operation:
     custom: bool = False
     freed: bool = False
     module: str = ""
+    history: bool = True
+    cut: str = ""
+
+
+@dataclass(frozen=True)
+class CutEdge:
+    """A gradient's way that is cut: from a source to a tensor, with the
+    reason and the line.
+    """
+
+    source: Source
+    tensor: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -221,7 +239,9 @@ class Snapshot:
     path that an operation or a parameter belongs to, ``grouped`` the paths
     that were handed in to group by; ``whole`` is False where the graph goes on
     behind what was read; ``notes`` is what the reader must know and no box
-    says.
+    says.  ``cuts`` are cut edges, ``loose`` the tensors and numbers at the end
+    of one that nothing uses, and ``marks`` what a line has changed, by the id
+    of a tensor or storage.
     """
 
     objects: tuple[TensorFacts, ...] = ()
@@ -231,6 +251,9 @@ class Snapshot:
     modules: Mapping[str, str] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
     whole: bool = True
+    cuts: tuple[CutEdge, ...] = ()
+    loose: tuple[str, ...] = ()
+    marks: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -797,6 +797,8 @@ class Recorder:
         elif not outs:
             kind = "leaves"
             self._leave(name, result, inputs, before)
+            if isinstance(result, numpy.ndarray):
+                outputs.append((self._see(result).id, False))
         saved, grad_fn = self._saved(results[0], first) if kept else ((), "")
         recording = torch.is_grad_enabled()
         notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from . import diagnosis
+from . import diagnosis, flow
 from .capture.names import locals_of
 from .diagnosis import Cut, Diagnosis, Done, Problem
 from .diagrams import graph, memory
@@ -100,14 +100,15 @@ class Recording:
 
         Raises IndexError for a step that there is not.
         """
-        return graph.draw(diagnosis.flow(self.run, self._step(step)))
+        picture = flow.flow(self.run, self._step(step))
+        return graph.draw(picture, plain=12)
 
     def draw_memory(self, step: int = -1) -> Diagram:
         """Draw the memory after a step, and mark what its line changed.
 
         Raises IndexError for a step that there is not.
         """
-        return memory.draw(diagnosis.memory_after(self.run, self._step(step)))
+        return memory.draw(flow.memory_after(self.run, self._step(step)))
 
     def _step(self, step: int) -> int:
         count = len(self.run.steps)

@@ -38,14 +38,17 @@ class Fold:
 
 
 def fold(
-    operations: Sequence[Operation], named: Collection[str]
+    operations: Sequence[Operation],
+    named: Collection[str],
+    plain: int = PLAIN,
 ) -> list[Fold]:
     """Put repeated operations into one box each, and too many into few.
 
     ``named`` are the ids of operations whose result has a name.  As long as
     there are not too many of them, they stand in the last round of a box.
+    Up to ``plain`` operations nothing is folded.
     """
-    if len(operations) <= PLAIN:
+    if len(operations) <= plain:
         return [Fold((o,)) for o in operations]
     ends = set(named) if len(named) <= PLAIN else set()
     folds = _repeats(operations, ends)

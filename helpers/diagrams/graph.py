@@ -10,7 +10,7 @@ from functools import cached_property
 from ..model import UNNAMED, Snapshot, Source, TensorFacts
 from . import style, svg
 from .diagram import Diagram
-from .folding import Fold, fold
+from .folding import PLAIN, Fold, fold
 from .layout import Edge, Group, Layout, Size, lay_out
 from .words import (
     counted,
@@ -33,9 +33,12 @@ _EDGE = 14.0
 _NAME_WRAP = 24
 
 
-def draw(snapshot: Snapshot) -> Diagram:
-    """Draw operations in forward order, from the leaves to the roots."""
-    graph = _Graph(snapshot)
+def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
+    """Draw operations in forward order, from the leaves to the roots.
+
+    With more than ``plain`` operations, those that repeat share a box.
+    """
+    graph = _Graph(snapshot, plain)
     boxes, edges, groups = _boxes_and_edges(graph)
     sizes = [b.size() for b in boxes]
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
@@ -53,20 +56,34 @@ def draw(snapshot: Snapshot) -> Diagram:
 # -- what there is to draw
 
 
+@dataclass(frozen=True)
+class _In:
+    """An input of a box: a tensor's id or the number of another box, how
+    often, whether a gradient flows back, and the cut that stands there.
+    """
+
+    key: str | int
+    count: int
+    graded: bool
+    cut: str
+
+
 @dataclass
 class _Graph:
     """A snapshot, folded, with what the boxes and the text both need."""
 
     snapshot: Snapshot
+    plain: int
     folds: list[Fold] = field(init=False)
     shown: dict[tuple[str, int], str] = field(init=False)
     place: dict[str, int] = field(init=False)
     used: set[str | int] = field(init=False)
+    internal: set[str] = field(init=False)
 
     def __post_init__(self) -> None:
         operations = self.snapshot.operations
         named = {o.id for o in operations if o.outputs}
-        self.folds = fold(operations, named)
+        self.folds = fold(operations, named, self.plain)
         self.place = {
             o.id: i for i, f in enumerate(self.folds) for o in f.operations
         }
@@ -75,16 +92,15 @@ class _Graph:
             for o in f.operations[-f.period :]:
                 for number, tensor in o.outputs:
                     self.shown[o.id, number] = tensor
-        self.used = {k for f in self.folds for k, _ in self.inputs(f)}
+        self.internal = self._internal_cuts()
+        self.used = {i.key for f in self.folds for i in self.inputs(f)}
 
     def tensor(self, tensor_id: str) -> TensorFacts:
         return self.snapshot.by_id[tensor_id]
 
-    def inputs(self, f: Fold) -> list[tuple[str | int, int]]:
-        """What goes into a fold from outside and how often: a tensor's id
-        or the number of another fold.
-        """
-        uses: dict[str | int, int] = {}
+    def inputs(self, f: Fold) -> list[_In]:
+        """What goes into a fold from outside, each once."""
+        found: dict[str | int, _In] = {}
         inside = {o.id for o in f.operations}
         for o in f.operations:
             constants = list(o.constants) if f.single else []
@@ -92,11 +108,52 @@ class _Graph:
                 if source.operation in inside:
                     continue
                 key = self._key(source)
+                graded = source.graded and key is not None
                 if key is None and constants:
                     key = constants.pop(0)
-                if key is not None:
-                    uses[key] = uses.get(key, 0) + 1
-        return list(uses.items())
+                if key is None or key in self.internal:
+                    continue
+                cut = o.cut if graded else ""
+                old = found.get(key, _In(key, 0, False, ""))
+                found[key] = _In(
+                    key,
+                    old.count + 1,
+                    old.graded or (graded and o.history),
+                    old.cut or cut,
+                )
+        return list(found.values())
+
+    @cached_property
+    def cut_edges(self) -> list[tuple[str | int, str, str]]:
+        """From where, to which tensor, and what stands on the cut edge."""
+        edges = [
+            (self._key(c.source), c.tensor, c.label)
+            for c in self.snapshot.cuts
+            if c.tensor not in self.internal
+        ]
+        starts = {t.id for t in self.starts}
+        edges += [
+            (t.twin, t.id, "same storage") for t in self.starts if t.twin
+        ]
+        return [e for e in edges if e[0] is not None and e[1] in starts]
+
+    def _internal_cuts(self) -> set[str]:
+        """Cut tensors between operations that share one box."""
+        users: dict[str, set[int]] = {}
+        for i, f in enumerate(self.folds):
+            for o in f.operations:
+                for source in o.inputs:
+                    if source.tensor:
+                        users.setdefault(source.tensor, set()).add(i)
+        internal = set()
+        for c in self.snapshot.cuts:
+            home = self.place.get(c.source.operation or "")
+            unnamed = self.tensor(c.tensor).names == (UNNAMED,)
+            if home is None or not unnamed or self.folds[home].single:
+                continue
+            if users.get(c.tensor, set()) <= {home}:
+                internal.add(c.tensor)
+        return internal
 
     def _key(self, source: Source) -> str | int | None:
         if source.tensor is not None:
@@ -115,12 +172,13 @@ class _Graph:
         """Tensors that no drawn operation made, in order of first use."""
         made = {t for f in self.folds for t in self.outputs(f)}
         used = [
-            k
+            i.key
             for f in self.folds
-            for k, _ in self.inputs(f)
-            if isinstance(k, str)
+            for i in self.inputs(f)
+            if isinstance(i.key, str)
         ]
-        ids = distinct([*used, *self.snapshot.asked])
+        loose = [t for t in self.snapshot.loose if t not in self.internal]
+        ids = distinct([*used, *self.snapshot.asked, *loose])
         return [self.tensor(i) for i in ids if i not in made]
 
     def kind(self, t: TensorFacts) -> str:
@@ -165,9 +223,10 @@ class _Graph:
         wanted = {makers[root.id]} if root.id in makers else set()
         leaves: set[str] = set()
         for o in reversed(self.snapshot.operations):
-            if o.id in wanted:
-                wanted |= {s.operation for s in o.inputs if s.operation}
-                leaves |= {s.tensor for s in o.inputs if s.tensor}
+            if o.id in wanted and o.history:
+                graded = [s for s in o.inputs if s.graded]
+                wanted |= {s.operation for s in graded if s.operation}
+                leaves |= {s.tensor for s in graded if s.tensor}
         order = [i for t in self.starts if (i := t.id) in leaves]
         return tuple(self.names[i] for i in order)
 
@@ -176,11 +235,20 @@ class _Graph:
         roots = self.roots()
         remarks = []
         bare = [
-            name_text(t)
+            self.names[t.id]
             for t in roots
-            if not t.grad_fn and not t.requires_grad
+            if not t.grad_fn and not t.requires_grad and t.type != "number"
         ]
-        if bare:
+        cut = self.snapshot.cuts or any(
+            o.cut for o in self.snapshot.operations
+        )
+        if bare and cut:
+            has = "has" if len(bare) == 1 else "have"
+            remarks.append(
+                f"{listed(bare)} {has} no history: no gradient gets past "
+                "the cut."
+            )
+        elif bare:
             has, was = ("has", "was") if len(bare) == 1 else ("have", "were")
             remarks.append(
                 f"{listed(bare)} {has} no history: autograd does not know "
@@ -246,11 +314,14 @@ def _text(graph: _Graph) -> str:
     for i, f in enumerate(graph.folds):
         lines.append(f"  #{i + 1} {_operation_text(graph, f, names)}")
         lines += _saved_texts(graph, f, names)
+    lines += _cut_texts(graph)
     lines += graph.remarks()
     return "\n".join(svg.legible(line) for line in lines)
 
 
 def _tensor_text(graph: _Graph, t: TensorFacts) -> str:
+    if t.type == "number":
+        return t.dtype
     parts = [graph.kind(t), shape_text(t)]
     value = value_of(t)
     if value:
@@ -268,9 +339,9 @@ def _tensor_text(graph: _Graph, t: TensorFacts) -> str:
 def _operation_text(graph: _Graph, f: Fold, names: dict[str, str]) -> str:
     title, second = _fold_name(f, dict(graph.snapshot.modules))
     sources = []
-    for key, count in graph.inputs(f):
-        one = names[key] if isinstance(key, str) else f"#{key + 1}"
-        sources.append(one if count == 1 else f"{one} (× {count})")
+    for i in graph.inputs(f):
+        one = names[i.key] if isinstance(i.key, str) else f"#{i.key + 1}"
+        sources.append(one if i.count == 1 else f"{one} (× {i.count})")
     made = []
     for i in graph.outputs(f):
         t = graph.tensor(i)
@@ -281,7 +352,24 @@ def _operation_text(graph: _Graph, f: Fold, names: dict[str, str]) -> str:
     text = f"{title} [{second}]"
     if sources:
         text += f" of {', '.join(sources)}"
-    return text + (f" -> {', '.join(made)}" if made else "")
+    text += f" -> {', '.join(made)}" if made else ""
+    marks = distinct(o.cut for o in f.operations if o.cut)
+    return text + "".join(f", {_on_one_line(m)}" for m in marks)
+
+
+def _on_one_line(label: str) -> str:
+    return f"{style.SCISSORS} {label}".replace("\n", " in ")
+
+
+def _cut_texts(graph: _Graph) -> list[str]:
+    lines = []
+    for key, tensor, label in graph.cut_edges:
+        if label == "same storage":
+            continue  # told of the tensor itself
+        source = graph.names[key] if isinstance(key, str) else f"#{key + 1}"
+        cut = _on_one_line(label)
+        lines.append(f"  {cut}: {source} -> {graph.names[tensor]}")
+    return lines
 
 
 def _saved_texts(graph: _Graph, f: Fold, names: dict[str, str]) -> list[str]:
@@ -351,12 +439,15 @@ class _Line:
     dashed: bool = False
     binding: bool = True
     cut: bool = False
+    graded: bool = False
 
     def room(self) -> Size | None:
         if not self.text:
             return None
+        lines = self.text.split("\n")
         scissors = 18 if self.cut else 0
-        return Size(_width(self.text, "s") + 6 + scissors, 16)
+        width = max(_width(line, "s") for line in lines)
+        return Size(width + 6 + scissors, 2 + 14 * len(lines))
 
 
 @dataclass(frozen=True)
@@ -382,6 +473,8 @@ def _leading(kind: str) -> float:
 def _tensor_box(t: TensorFacts, kind: str, again: bool = False) -> _Box:
     names = [n for n in t.names if n != UNNAMED]
     value = value_of(t)
+    if t.type == "number":
+        return _Box([([t.dtype], "s")], style.CARD, style.GREY, dashed=True)
     if not names and not t.shape and value and not t.requires_grad:
         lines = [([value], "m")]  # a plain number
     else:
@@ -442,7 +535,10 @@ def _operation_box(f: Fold, modules: dict[str, str]) -> _Box:
             if state:
                 lines.append(([f"saved {s.label}: {state}"], "s"))
     wide = 1.0 if f.single else 2.0
-    return _Box(lines, style.OPERATION_FILL, style.GREY, wide, radius=4)
+    if f.operations[-1].history:
+        return _Box(lines, style.OPERATION_FILL, style.GREY, wide, radius=4)
+    grey = [(texts, "s") for texts, _ in lines]  # behind a cut
+    return _Box(grey, style.CARD, style.GREY, wide, dashed=True, radius=4)
 
 
 def _boxes_and_edges(
@@ -461,41 +557,45 @@ def _boxes_and_edges(
         for made in graph.outputs(f):
             of_tensor[made] = len(boxes)
             boxes.append(_tensor_box(graph.tensor(made), ""))
-    edges = _cut_edges(graph, of_tensor)
+    edges = [
+        _Line(
+            _place_of(key, of_tensor, of_fold), of_tensor[t], label, cut=True
+        )
+        for key, t, label in graph.cut_edges
+    ]
     uses: dict[str, int] = {}
     total: dict[str | int, int] = {}
     starts = {t.id for t in graph.starts}
     for f in graph.folds:
-        for key, _ in graph.inputs(f):
-            total[key] = total.get(key, 0) + 1
+        for one in graph.inputs(f):
+            total[one.key] = total.get(one.key, 0) + 1
     for i, f in enumerate(graph.folds):
         head = of_fold[i]
-        for key, count in graph.inputs(f):
-            text = f"× {count}" if count > 1 else ""
-            if isinstance(key, int):
-                tail = of_fold[key]
-            else:
-                tail = of_tensor[key]
+        for one in graph.inputs(f):
+            key = one.key
+            tail = _place_of(key, of_tensor, of_fold)
+            text = one.cut or (f"× {one.count}" if one.count > 1 else "")
+            if isinstance(key, str):
                 uses[key] = uses.get(key, 0) + 1
                 often = key in starts and total[key] > MANY_USES
                 if often and uses[key] > 1:
                     tail = len(boxes)
                     t = graph.tensor(key)
                     boxes.append(_tensor_box(t, "", again=True))
-            edges.append(_Line(tail, head, text))
+            edges.append(
+                _Line(tail, head, text, cut=bool(one.cut), graded=one.graded)
+            )
+        history = f.operations[-1].history
         for made in graph.outputs(f):
-            edges.append(_Line(head, of_tensor[made]))
+            edges.append(_Line(head, of_tensor[made], graded=history))
         edges += _saved_edges(graph, f, head, of_tensor, boxes)
     return boxes, edges, _frames(graph, of_tensor, of_fold)
 
 
-def _cut_edges(graph: _Graph, of_tensor: dict[str, int]) -> list[_Line]:
-    """From a tensor with a history to the constant that was cut from it."""
-    return [
-        _Line(of_tensor[t.twin], of_tensor[t.id], "same storage", cut=True)
-        for t in graph.starts
-        if t.twin in of_tensor
-    ]
+def _place_of(
+    key: str | int, of_tensor: dict[str, int], of_fold: dict[int, int]
+) -> int:
+    return of_fold[key] if isinstance(key, int) else of_tensor[key]
 
 
 def _saved_edges(
@@ -601,18 +701,22 @@ def _draw_edge(
     top: float,
 ) -> str:
     colour = style.GREY if edge.dashed else style.SOFT_INK
+    if not edge.graded:
+        colour = style.GREY
     colour = style.ORANGE if edge.cut else colour
     path = [(x + left, y + top) for x, y in spline]
     curved = len(path) > 2
-    thick = 2.0 if edge.cut else 1.2
+    thick = 2.0 if edge.cut or edge.graded else 1.0
     part = svg.line(path, colour, thick, edge.dashed or edge.cut, curved)
     part += svg.arrow_head(path[-2], path[-1], colour)
     if edge.text and label:
         x, y = label[0] + left, label[1] + top + 4
         if edge.cut:
+            lines = edge.text.split("\n")
+            y -= 7 * (len(lines) - 1)
             start = x - edge.room().width / 2 + 3
             part += svg.scissors(start + 6, y - 4)
-            part += svg.text(start + 17, y, edge.text, "w")
+            part += svg.text(start + 17, y, lines, "w", leading=14)
         else:
             part += svg.text(x, y, edge.text, "s", "middle")
     return part

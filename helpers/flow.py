@@ -1,0 +1,289 @@
+"""From a run to what its pictures show: data flow, gradient flow, cuts, and
+what a line has changed.
+
+Pure functions of a :class:`~helpers.model.Run`: plain data in, no torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .diagnosis import Story
+from .model import (
+    UNNAMED,
+    CutEdge,
+    Event,
+    Life,
+    Operation,
+    Run,
+    Snapshot,
+    Source,
+    TensorFacts,
+)
+
+__all__ = ["flow", "memory_after"]
+
+# Cuts that are no operation of their own in the picture, but an edge.
+EDGES = {"detach", "data", "item", "numpy", "copy"}
+MOST_CUTS_TOLD = 6
+
+
+def flow(run: Run, step: int) -> Snapshot:
+    """Return the operations up to a step, with the cuts on their edges."""
+    return _Flow(run, step).snapshot()
+
+
+def memory_after(run: Run, step: int) -> Snapshot:
+    """Return the memory after a step; its marks say what the line changed."""
+    found = _snapshot_at(run, step)
+    if step < 0 or not run.steps or run.steps[step].snapshot is None:
+        return found
+    before = _snapshot_at(run, step - 1) if step > 0 else Snapshot()
+    return replace(found, marks=_marks(before, found))
+
+
+def _snapshot_at(run: Run, step: int) -> Snapshot:
+    for earlier in reversed(run.steps[: step + 1]):
+        if earlier.snapshot is not None:
+            return earlier.snapshot
+    return Snapshot() if run.steps else run.snapshot
+
+
+def _marks(before: Snapshot, after: Snapshot) -> dict[str, str]:
+    marks = {}
+    old = {s.id: s for s in before.storages}
+    for s in after.storages:
+        was = old.get(s.id)
+        if was is None:
+            marks[s.id] = "new on this line"
+        elif was.version != s.version:
+            marks[s.id] = f"version {was.version} -> {s.version} on this line"
+        elif was.strips != s.strips and was.nbytes == s.nbytes:
+            marks[s.id] = "changed on this line, and no version counter moved"
+    seen = set(before.by_id)
+    for t in after.objects:
+        if t.id not in seen:
+            marks[t.id] = "new"
+    return marks
+
+
+class _Flow:
+    """Turns events into operations, one after the other."""
+
+    def __init__(self, run: Run, step: int) -> None:
+        self.run = run
+        self.story = Story(run)
+        self.now = _snapshot_at(run, step)
+        last = step == len(run.steps) - 1 or not run.steps
+        self.end = len(run.events)
+        if not last:
+            after = [e for s in run.steps[: step + 1] for e in s.events]
+            self.end = max(after, default=-1) + 1
+        self.facts: dict[str, TensorFacts] = {}
+        self.current: dict[str, Source] = {}
+        self.operations: list[Operation] = []
+        self.outputs: dict[str, tuple[str, int]] = {}
+        self.cuts: list[CutEdge] = []
+        self.told: list[str] = []
+        self.frozen: dict[str, int | None] = {}
+
+    def snapshot(self) -> Snapshot:
+        """Read all events and return what there is to draw."""
+        for event in self.run.events[: self.end]:
+            if event.kind == "flag":
+                self._flag(event)
+            elif event.kind in ("operation", "in_place", "leaves", "grad"):
+                self._operation(event)
+        used = self._used()
+        asked = self._roots(used)
+        operations = [self._with_outputs(o, asked) for o in self.operations]
+        for tensor in asked:
+            self._facts(tensor)
+        loose = {c.tensor for c in self.cuts} - set(asked)
+        loose -= {s.tensor for o in operations for s in o.inputs}
+        return Snapshot(
+            tuple(self._final(t) for t in self.facts.values()),
+            self.now.storages,
+            tuple(operations),
+            tuple(asked),
+            cuts=tuple(self.cuts),
+            loose=tuple(c.tensor for c in self.cuts if c.tensor in loose),
+            notes=(*self._cut_notes(), *self.run.notes),
+        )
+
+    # -- events
+
+    def _flag(self, event: Event) -> None:
+        tensor = event.inputs[0].tensor
+        if event.cut == "frozen":
+            self.frozen[tensor] = event.line
+        elif event.value:
+            self.frozen.pop(tensor, None)
+
+    def _operation(self, event: Event) -> None:
+        if not event.inputs or self._is_update(event):
+            return
+        if event.kind == "leaves" and not event.cut and not event.outputs:
+            return
+        if event.cut in EDGES:
+            self._cut_edge(event)
+            return
+        number = f"n{len(self.operations)}"
+        history = any(u.requires_grad for u in event.outputs) and (
+            not event.cut
+        )
+        inputs = []
+        for use in event.inputs:
+            graded = use.requires_grad and history
+            source = self._source(use.tensor)
+            cut = bool(event.cut) and use.requires_grad
+            inputs.append(replace(source, graded=graded or cut))
+        label = self._label(event) if event.cut else ""
+        self.operations.append(
+            Operation(
+                number,
+                event.name,
+                event.grad_fn or _where(event),
+                tuple(inputs),
+                module=event.module,
+                history=history,
+                cut=label,
+            )
+        )
+        for k, use in enumerate(event.outputs):
+            self.current[use.tensor] = Source(number, k)
+            self.outputs[use.tensor] = (number, k)
+
+    @staticmethod
+    def _is_update(event: Event) -> bool:
+        """A write that autograd does not see: values change, no flow."""
+        return event.kind == "in_place" and not event.grad_fn
+
+    def _cut_edge(self, event: Event) -> None:
+        source = event.inputs[0]
+        if event.outputs:
+            target = event.outputs[0].tensor
+        else:
+            target = f"left{len(self.cuts)}"
+            self.facts[target] = TensorFacts(
+                target, (UNNAMED,), "number", "Python number", ()
+            )
+        if target in self.outputs or target == source.tensor:
+            return
+        if event.outputs:
+            self._facts(target)
+        self.cuts.append(
+            CutEdge(self._source(source.tensor), target, self._label(event))
+        )
+        self.current[target] = Source(tensor=target)
+
+    def _label(self, event: Event) -> str:
+        cut = self.story.cut(event)
+        word = {
+            "detach": "detach()",
+            "data": ".data",
+            "no_grad": "no_grad",
+            "inference_mode": "inference_mode",
+            "not_differentiable": "no derivative",
+        }.get(event.cut, f"{event.name}()".replace("__", ""))
+        told = f"Cut: {cut}".rstrip(",") + "."
+        if told not in self.told:
+            self.told.append(told)
+        return f"{word}\nline {event.line}" if event.line else word
+
+    # -- tensors
+
+    def _source(self, tensor: str) -> Source:
+        known = self.current.get(tensor)
+        if known is not None:
+            return known
+        self._facts(tensor)
+        return Source(tensor=tensor)
+
+    def _facts(self, tensor: str) -> TensorFacts:
+        if tensor not in self.facts:
+            now = self.now.by_id.get(tensor)
+            life = self.run.lives.get(tensor, Life(tensor))
+            self.facts[tensor] = now or _facts_of(life)
+        return self.facts[tensor]
+
+    def _final(self, facts: TensorFacts) -> TensorFacts:
+        if facts.id in self.frozen and not facts.requires_grad:
+            line = self.frozen[facts.id]
+            where = f"frozen in line {line}" if line else "frozen"
+            return replace(facts, is_parameter=True, note=where)
+        return facts
+
+    def _used(self) -> set[str]:
+        used = {
+            s.operation
+            for o in self.operations
+            for s in o.inputs
+            if s.operation
+        }
+        return used | {
+            c.source.operation for c in self.cuts if c.source.operation
+        }
+
+    def _roots(self, used: set[str]) -> list[str]:
+        """Results that nothing was computed from, and lonely cut ends."""
+        named = {t.id for t in self.now.objects}
+        ends = [
+            t
+            for t, (number, _) in self.outputs.items()
+            if number not in used and t in named
+        ]
+        taken = {
+            s.tensor for o in self.operations for s in o.inputs if s.tensor
+        } | {c.source.tensor for c in self.cuts if c.source.tensor}
+        named |= {c.tensor for c in self.cuts if c.tensor in named}
+        ends += [
+            c.tensor
+            for c in self.cuts
+            if c.tensor not in taken and c.tensor in named
+        ]
+        if not ends:
+            ends = [
+                t
+                for t, (number, _) in self.outputs.items()
+                if number not in used
+            ][-1:]
+        if not ends and not self.operations:
+            ends = [t.id for t in self.now.objects if not t.is_array][:12]
+        return list(dict.fromkeys(ends))
+
+    def _with_outputs(self, o: Operation, asked: list[str]) -> Operation:
+        """Results that have a name get a box; each tensor only one."""
+        named = {t.id for t in self.now.objects} | set(asked)
+        outputs = [
+            (k, t)
+            for t, (number, k) in self.outputs.items()
+            if number == o.id and t in named
+        ]
+        for _, t in outputs:
+            self._facts(t)
+        return replace(o, outputs=tuple(sorted(outputs)))
+
+    def _cut_notes(self) -> list[str]:
+        told = [t.rstrip(".") for t in self.told]
+        if len(told) > MOST_CUTS_TOLD:
+            more = len(told) - MOST_CUTS_TOLD
+            told = [*told[:MOST_CUTS_TOLD], f"And {more} more cuts"]
+        return told
+
+
+def _where(event: Event) -> str:
+    return "no history" if event.mode == "grad" else event.mode
+
+
+def _facts_of(life: Life) -> TensorFacts:
+    return TensorFacts(
+        life.id,
+        (UNNAMED,),
+        life.type,
+        life.dtype,
+        life.shape,
+        requires_grad=life.requires_grad,
+        is_leaf=life.is_leaf,
+        grad_fn=None,
+    )
