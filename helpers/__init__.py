@@ -10,7 +10,9 @@
 
 from .drawing import draw_graph, draw_memory, facts
 from .exercises import check, expect_error, predict
+from .magics import load_ipython_extension
 from .plots import plot_bars, plot_lines
+from .watching import record, record_code
 
 __all__ = [
     "check",
@@ -18,7 +20,10 @@ __all__ = [
     "draw_memory",
     "expect_error",
     "facts",
+    "load_ipython_extension",
     "plot_bars",
     "plot_lines",
     "predict",
+    "record",
+    "record_code",
 ]

@@ -109,13 +109,6 @@ def why_no_grad(run: Run, name: str) -> Diagnosis:
     return _Asked(story, story.find(name), name).answer()
 
 
-def problems(run: Run) -> list[Problem]:
-    """Return what will fail, or is silently wrong, in order of the lines."""
-    from .problems import find
-
-    return find(Story(run))
-
-
 # -- the story behind the events
 
 
@@ -126,6 +119,9 @@ class Story:
     run: Run
     makers: dict[str, int] = field(default_factory=dict)
     writers: dict[str, list[int]] = field(default_factory=dict)
+    behind_events: dict[tuple[str, int], frozenset[int]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         for e in self.run.events:
@@ -211,7 +207,7 @@ class Story:
         lines = self.run.source.splitlines()
         if line is None or not 0 < line <= len(lines):
             return ""
-        return lines[line - 1].strip()
+        return lines[line - 1].split("  #")[0].strip()
 
     def block(self, line: int | None, words: tuple[str, ...]) -> str:
         """Return the ``with`` or decorator around a line that has a word."""

@@ -39,7 +39,10 @@ def memory_after(run: Run, step: int) -> Snapshot:
     if step < 0 or not run.steps or run.steps[step].snapshot is None:
         return found
     before = _snapshot_at(run, step - 1) if step > 0 else Snapshot()
-    return replace(found, marks=_marks(before, found))
+    # in order of first appearance, so that rows keep their place
+    objects = sorted(found.objects, key=lambda t: int(t.id[1:]))
+    marks = _marks(before, found)
+    return replace(found, objects=tuple(objects), marks=marks)
 
 
 def _snapshot_at(run: Run, step: int) -> Snapshot:
@@ -221,8 +224,11 @@ class _Flow:
             for s in o.inputs
             if s.operation
         }
+        fed = {s.tensor for o in self.operations for s in o.inputs}
         return used | {
-            c.source.operation for c in self.cuts if c.source.operation
+            c.source.operation
+            for c in self.cuts
+            if c.source.operation and c.tensor in fed
         }
 
     def _roots(self, used: set[str]) -> list[str]:

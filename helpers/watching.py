@@ -9,15 +9,19 @@ import sys
 from types import FrameType
 from typing import Any
 
-from . import diagnosis, flow
+from . import diagnosis, flow, problems
 from .capture.names import locals_of
 from .diagnosis import Cut, Diagnosis, Done, Problem
 from .diagrams import graph, memory
 from .diagrams.diagram import Diagram
+from .diagrams.player import Frame, Player
 from .model import Run, Snapshot, Step
 from .recorder import Recorder
+from .telling import tell
 
 __all__ = ["Recording", "record", "record_code"]
+
+FEW_OPERATIONS = 12  # up to so many are drawn one by one
 
 _numbers = itertools.count()
 
@@ -29,7 +33,7 @@ class Recording:
 
     >>> recording = record_code("import torch\\\\nx = torch.ones(2)")
     >>> [step.line for step in recording.steps]
-    [1, 2]
+    [1]
     """
 
     def __init__(self) -> None:
@@ -55,6 +59,11 @@ class Recording:
         return self._run
 
     @property
+    def is_finished(self) -> bool:
+        """False while the program is still being recorded."""
+        return self._run is not None or self._make is not None
+
+    @property
     def operations(self) -> list[Done]:
         """Each operation: name, inputs, outputs, line, module, grad_mode."""
         return diagnosis.operations(self.run)
@@ -77,7 +86,7 @@ class Recording:
     @property
     def problems(self) -> list[Problem]:
         """What will fail, or is silently wrong."""
-        return diagnosis.problems(self.run)
+        return problems.find(diagnosis.Story(self.run))
 
     def why_no_grad(self, x: Any) -> Diagnosis:
         """Say why ``x.grad`` is None, or that it is not.
@@ -101,7 +110,7 @@ class Recording:
         Raises IndexError for a step that there is not.
         """
         picture = flow.flow(self.run, self._step(step))
-        return graph.draw(picture, plain=12)
+        return graph.draw(picture, FEW_OPERATIONS)
 
     def draw_memory(self, step: int = -1) -> Diagram:
         """Draw the memory after a step, and mark what its line changed.
@@ -109,6 +118,35 @@ class Recording:
         Raises IndexError for a step that there is not.
         """
         return memory.draw(flow.memory_after(self.run, self._step(step)))
+
+    def player(self) -> Player:
+        """Show the program step by step, with graph and memory."""
+        run = self.run
+        story = diagnosis.Story(run)
+        steps = [s for s in run.steps if s.snapshot is not None]
+        if not steps:
+            return Player(run.source, (), run.notes)
+        flows = [flow.flow(run, s.number) for s in steps]
+        graphs = graph.draw_frames(flows, FEW_OPERATIONS)
+        memories = memory.draw_frames(
+            [flow.memory_after(run, s.number) for s in steps]
+        )
+        trouble = {p.line: str(p) for p in self.problems}
+        frames = tuple(
+            Frame(
+                s.line,
+                tell(story, s),
+                s.printed,
+                g,
+                m,
+                trouble.get(s.line, ""),
+            )
+            for s, g, m in zip(steps, graphs, memories, strict=True)
+        )
+        notes = list(run.notes)
+        if len(steps) < len(run.steps):
+            notes.append(f"{len(steps)} of {len(run.steps):,} steps are shown")
+        return Player(run.source, frames, tuple(dict.fromkeys(notes)))
 
     def _step(self, step: int) -> int:
         count = len(self.run.steps)

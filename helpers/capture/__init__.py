@@ -94,8 +94,8 @@ class _Taking:
             tuple(f.id for f in asked),
             self._module_texts() if graph else {},
             tuple(name for name, _, handed_in in self.modules if handed_in),
-            self.whole,
-            tuple(self.notes),
+            whole=self.whole,
+            notes=tuple(self.notes),
         )
 
     # -- what was asked for

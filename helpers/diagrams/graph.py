@@ -24,7 +24,7 @@ from .words import (
     values_lines,
 )
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_frames"]
 
 WIDE = 940  # a picture that is wider runs downward
 MANY_USES = 4  # a leaf that is used more often gets a stub for each use
@@ -38,8 +38,18 @@ def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
 
     With more than ``plain`` operations, those that repeat share a box.
     """
-    graph = _Graph(snapshot, plain)
-    boxes, edges, groups = _boxes_and_edges(graph)
+    return draw_frames([snapshot], plain)[0]
+
+
+def draw_frames(
+    snapshots: Sequence[Snapshot], plain: int = PLAIN
+) -> list[Diagram]:
+    """Draw a graph that grows, each box at the place it has in the last one.
+
+    So nothing jumps from picture to picture, and only what is new appears.
+    """
+    whole = _Graph(snapshots[-1], plain)
+    boxes, edges, groups = _boxes_and_edges(whole)
     sizes = [b.size() for b in boxes]
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
     frames = [Group(tuple(f.members), f.room()) for f in groups]
@@ -48,9 +58,37 @@ def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
         downward = lay_out(sizes, plan, frames, downward=True)
         if downward.width < layout.width:
             layout = downward
-    text, alt = _text(graph), _alt(graph)
-    picture = _picture(graph, boxes, edges, groups, layout, alt)
-    return Diagram(picture, text, alt)
+    graphs = [
+        *(_Graph(s, plain) for s in snapshots[:-1]),
+        whole,
+    ]
+    notes = [
+        [*g.remarks(), *([layout.note] if layout.note else [])] for g in graphs
+    ]
+    size = _page(layout, notes)
+    drawn = []
+    for graph, remarks in zip(graphs, notes, strict=True):
+        alt = _alt(graph)
+        shown = boxes if graph is whole else _known_at(graph, boxes)
+        picture = _picture(size, shown, edges, groups, layout, remarks, alt)
+        drawn.append(Diagram(picture, _text(graph), alt))
+    return drawn
+
+
+def _known_at(graph: _Graph, boxes: list[_Box]) -> list[_Box | None]:
+    """The boxes that an earlier graph has, as they are there; else None.
+
+    A tensor that a loop makes anew stands where its name stands at the end.
+    """
+    now, _, _ = _boxes_and_edges(graph)
+    by_key = {b.key: b for b in now}
+    by_first = {b.first: b for b in now if b.first}
+    known = {b.key for b in boxes}
+    by_name = {b.name: b for b in now if b.name and b.key not in known}
+    return [
+        by_key.get(b.key) or by_first.get(b.first) or by_name.get(b.name)
+        for b in boxes
+    ]
 
 
 # -- what there is to draw
@@ -178,7 +216,12 @@ class _Graph:
             if isinstance(i.key, str)
         ]
         loose = [t for t in self.snapshot.loose if t not in self.internal]
-        ids = distinct([*used, *self.snapshot.asked, *loose])
+        cut = [
+            key
+            for c in self.snapshot.cuts
+            if isinstance(key := self._key(c.source), str)
+        ]
+        ids = distinct([*used, *cut, *self.snapshot.asked, *loose])
         return [self.tensor(i) for i in ids if i not in made]
 
     def kind(self, t: TensorFacts) -> str:
@@ -306,7 +349,8 @@ def _fold_name(f: Fold, modules: dict[str, str]) -> tuple[str, str]:
 
 
 def _text(graph: _Graph) -> str:
-    lines = [f"graph of {listed([name_text(t) for t in graph.roots()])}"]
+    roots = listed([name_text(t) for t in graph.roots()])
+    lines = [f"graph of {roots}" if roots else "no tensor yet"]
     names = graph.names
     for t in graph.starts:
         if not graph.is_number(t):
@@ -392,6 +436,8 @@ _SAVED_STATES = {
 
 def _alt(graph: _Graph) -> str:
     roots = listed([name_text(t) for t in graph.roots()])
+    if not roots and not graph.folds:
+        return "No tensor yet."
     operations = [
         _fold_name(f, dict(graph.snapshot.modules))[0] for f in graph.folds
     ]
@@ -417,6 +463,9 @@ class _Box:
     dashed: bool = False
     flake: bool = False
     radius: float = 10.0
+    key: str = ""
+    first: str = ""  # the first operation of a box of operations
+    name: str = ""
 
     def size(self) -> Size:
         width = 0.0
@@ -551,12 +600,17 @@ def _boxes_and_edges(
     for t in graph.starts:
         of_tensor[t.id] = len(boxes)
         boxes.append(_tensor_box(t, graph.kind(t)))
+        boxes[-1].key = t.id
     for i, f in enumerate(graph.folds):
         of_fold[i] = len(boxes)
         boxes.append(_operation_box(f, modules))
+        boxes[-1].key = "+".join(o.id for o in f.operations)
+        boxes[-1].first = f.operations[0].id
         for made in graph.outputs(f):
             of_tensor[made] = len(boxes)
             boxes.append(_tensor_box(graph.tensor(made), ""))
+            boxes[-1].key = made
+            boxes[-1].name = name_text(graph.tensor(made))
     edges = [
         _Line(
             _place_of(key, of_tensor, of_fold), of_tensor[t], label, cut=True
@@ -582,6 +636,7 @@ def _boxes_and_edges(
                     tail = len(boxes)
                     t = graph.tensor(key)
                     boxes.append(_tensor_box(t, "", again=True))
+                    boxes[-1].key = f"{key} again in {i}"
             edges.append(
                 _Line(tail, head, text, cut=bool(one.cut), graded=one.graded)
             )
@@ -650,47 +705,67 @@ def _frames(
 # -- the picture
 
 
+_LINE = 15.0
+
+
+def _page(layout: Layout, notes: list[list[str]]) -> tuple[float, float]:
+    """Width and height that hold the layout and the longest remarks."""
+    longest = max(
+        (_width(r, "s") for remarks in notes for r in remarks), default=0
+    )
+    inner = max(layout.width, min(longest, 520.0))
+    tall = max(
+        sum(_LINE * len(_wrapped(r, inner)) + 4 for r in remarks)
+        for remarks in notes
+    )
+    top = _EDGE + layout.height + 24
+    return inner + 2 * _EDGE, top + tall - 4
+
+
+def _wrapped(remark: str, inner: float) -> list[str]:
+    return textwrap.wrap(remark, int(inner / 5.8))[:12]
+
+
 def _picture(
-    graph: _Graph,
-    boxes: list[_Box],
+    size: tuple[float, float],
+    boxes: Sequence[_Box | None],
     edges: list[_Line],
     frames: list[_Frame],
     layout: Layout,
+    remarks: list[str],
     alt: str,
 ) -> str:
     parts = []
     left = top = _EDGE
     for frame, place in zip(frames, layout.frames, strict=True):
-        x0, y0, x1, y1 = place
-        if x0 == x1:
-            continue
-        parts.append(
-            svg.box(
-                left + x0,
-                top + y0,
-                x1 - x0,
-                y1 - y0,
-                style.GROUP_FILL,
-                style.GROUP_EDGE,
-            )
-        )
-        parts.append(svg.text(left + x0 + 10, top + y0 + 16, frame.title, "s"))
+        if place[0] < place[2]:
+            parts.append(_draw_frame(frame, place, left, top))
     for edge, spline, label in zip(
         edges, layout.edges, layout.labels, strict=True
     ):
-        parts.append(_draw_edge(edge, spline, label, left, top))
+        if boxes[edge.tail] and boxes[edge.head]:
+            parts.append(_draw_edge(edge, spline, label, left, top))
     for one, centre in zip(boxes, layout.boxes, strict=True):
-        parts.append(_draw_box(one, centre, left, top))
-    remarks = graph.remarks() + ([layout.note] if layout.note else [])
-    longest = max((_width(r, "s") for r in remarks), default=0)
-    inner = max(layout.width, min(longest, 520.0))
+        if one is not None:
+            parts.append(_draw_box(one, centre, left, top))
     y = top + layout.height + 24
     for remark in remarks:
-        wrapped = textwrap.wrap(remark, int(inner / 5.8))
-        lines = wrapped[:12]
-        parts.append(svg.text(_EDGE, y, lines, "s", leading=15))
-        y += 15 * len(lines) + 4
-    return svg.document(inner + 2 * _EDGE, y - 4, "".join(parts), alt)
+        lines = _wrapped(remark, size[0] - 2 * _EDGE)
+        parts.append(svg.text(_EDGE, y, lines, "s", leading=_LINE))
+        y += _LINE * len(lines) + 4
+    return svg.document(*size, "".join(parts), alt)
+
+
+def _draw_frame(
+    frame: _Frame,
+    place: tuple[float, float, float, float],
+    left: float,
+    top: float,
+) -> str:
+    x0, y0, x1, y1 = place
+    fill, edge = style.GROUP_FILL, style.GROUP_EDGE
+    box = svg.box(left + x0, top + y0, x1 - x0, y1 - y0, fill, edge)
+    return box + svg.text(left + x0 + 10, top + y0 + 16, frame.title, "s")
 
 
 def _draw_edge(

@@ -24,8 +24,9 @@ from .words import (
     status_text,
 )
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_frames"]
 
+NEW = "▸"  # marks what a line has changed
 _EDGE = 16.0
 _GUTTER = 46.0  # room for arrows between columns
 _GROUP_GAP = 20.0
@@ -38,8 +39,31 @@ _MOST_INDICES = 4096  # elements of a window that are looked at one by one
 
 def draw(snapshot: Snapshot) -> Diagram:
     """Draw which names look at which memory."""
+    return draw_frames([snapshot])[0]
+
+
+def draw_frames(snapshots: Sequence[Snapshot]) -> list[Diagram]:
+    """Draw a memory that changes, with the columns at one place in all."""
+    arranged = [_arrange(s) for s in snapshots]
+    rows = [row for groups in arranged for _, rows in groups for row in rows]
+    columns = _columns(rows)
+    return [
+        _draw(s, groups, columns)
+        for s, groups in zip(snapshots, arranged, strict=True)
+    ]
+
+
+Groups = list[tuple["StorageFacts | None", list["_Row"]]]
+
+
+def _draw(snapshot: Snapshot, groups: Groups, columns: _Columns) -> Diagram:
+    if not snapshot.objects:
+        empty = "No tensor yet."
+        note = svg.text(_EDGE, 28, empty, "s")
+        return Diagram(svg.document(300, 44, note, empty), empty, empty)
     alt = _alt(snapshot)
-    return Diagram(_picture(snapshot, alt), _text(snapshot), alt)
+    picture = _picture(snapshot, groups, columns, alt)
+    return Diagram(picture, _text(snapshot), alt)
 
 
 # -- what the picture and the text both say
@@ -135,12 +159,16 @@ def _text(snapshot: Snapshot) -> str:
         if storage is None:
             lines.append("no storage to show")
         else:
-            lines.append(f"storage {storage.id}: {_storage_text(storage)}")
+            mark = snapshot.marks.get(storage.id, "")
+            told = _storage_text(storage) + (f", {mark}" if mark else "")
+            lines.append(f"storage {storage.id}: {told}")
             for strip in storage.strips:
                 lines.append(f"  {strip.dtype}: {_strip_text(strip)}")
         windows = _windows(tensors, storage)
         for t in tensors:
             text = _tensor_text(t, storage, t.id in windows)
+            mark = snapshot.marks.get(t.id, "")
+            text += f", {mark}" if mark else ""
             lines.append(f"  {name_text(t)}: {text}")
         if storage and len(tensors) > 1:
             names = listed([name_text(t) for t in tensors])
@@ -235,7 +263,9 @@ class _Row:
         )
 
 
-def _row(t: TensorFacts, storage: StorageFacts | None, window: bool) -> _Row:
+def _row(
+    t: TensorFacts, storage: StorageFacts | None, window: bool, mark: str
+) -> _Row:
     status = status_text(t)
     if t.grad_fn and t.requires_grad:
         status += ", requires_grad"
@@ -253,6 +283,8 @@ def _row(t: TensorFacts, storage: StorageFacts | None, window: bool) -> _Row:
         lines.append((".grad None", "w"))
     for line in textwrap.wrap(t.note, 38):
         lines.append((line, "s"))
+    if mark:
+        lines.append((f"{NEW} {mark}", "w"))
     names = [svg.wrap(name, _NAME_WRAP) for name in t.names]
     return _Row(t, names, lines, window)
 
@@ -267,24 +299,36 @@ class _Columns:
     strip: float
 
 
-def _picture(snapshot: Snapshot, alt: str) -> str:
+def _arrange(snapshot: Snapshot) -> Groups:
     groups = []
     for storage, tensors in _groups(snapshot):
         windows = _windows(tensors, storage)
-        rows = [_row(t, storage, t.id in windows) for t in tensors]
+        rows = [
+            _row(t, storage, t.id in windows, snapshot.marks.get(t.id, ""))
+            for t in tensors
+        ]
         # those that read it end to end stand next to the strip
         rows.sort(key=lambda row: row.window)
         groups.append((storage, rows))
-    every = [row for _, rows in groups for row in rows]
-    name_end = _EDGE + max(row.name_width for row in every)
+    return groups
+
+
+def _columns(rows: list[_Row]) -> _Columns:
+    name_end = _EDGE + max((row.name_width for row in rows), default=0.0)
     box = name_end + _GUTTER
-    box_width = max(row.box_width for row in every)
-    columns = _Columns(name_end, box, box_width, box + box_width + _GUTTER)
+    box_width = max((row.box_width for row in rows), default=0.0)
+    return _Columns(name_end, box, box_width, box + box_width + _GUTTER)
+
+
+def _picture(
+    snapshot: Snapshot, groups: Groups, columns: _Columns, alt: str
+) -> str:
     parts = []
     y = _EDGE
-    right = columns.box + box_width
+    right = columns.box + columns.box_width
     for storage, rows in groups:
-        part, y, end = _draw_group(storage, rows, columns, y)
+        mark = snapshot.marks.get(storage.id, "") if storage else ""
+        part, y, end = _draw_group(storage, rows, columns, y, mark)
         parts.append(part)
         right = max(right, end)
         y += _GROUP_GAP
@@ -301,6 +345,7 @@ def _draw_group(
     rows: list[_Row],
     columns: _Columns,
     top: float,
+    mark: str,
 ) -> tuple[str, float, float]:
     """Draw one storage with its tensors; return where it ends."""
     if storage is None:
@@ -338,7 +383,10 @@ def _draw_group(
             svg.text(columns.strip + 6, strip_y + 17, "(no cells)", "s")
         )
     caption = f"storage {storage.id}: {_storage_text(storage)}"
-    parts.append(svg.text(columns.strip, strip_y + tall + 14, caption, "s"))
+    kind = "s"
+    if mark:
+        caption, kind = f"{NEW} {caption}, {mark}", "w"
+    parts.append(svg.text(columns.strip, strip_y + tall + 14, caption, kind))
     right = max(
         right, columns.strip + style.text_width(caption, style.SMALL_SIZE)
     )

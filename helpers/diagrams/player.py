@@ -1,0 +1,309 @@
+"""Frames of a run → one self-contained page: program, graph, memory, output.
+
+Without scripts (a notebook that is not trusted yet, a preview) the first
+frame is there as plain HTML.  With scripts it becomes a player with buttons,
+a slider and arrow keys.  Pictures that are equal are kept once; what comes
+from the user is only ever set as text.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import style
+from .diagram import Diagram
+from .svg import escape, legible
+
+__all__ = ["Frame", "Player"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One step: the line that ran, what it did and printed, the pictures."""
+
+    line: int
+    sentence: str
+    printed: str
+    graph: Diagram
+    memory: Diagram
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Player:
+    """Steps through a program, line by line, with graph and memory.
+
+    Shows in Jupyter, in exported pages and offline; ``text`` lists every
+    step, and :meth:`save` writes ``.html`` or ``.txt``.
+    """
+
+    source: str
+    frames: tuple[Frame, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    @property
+    def text(self) -> str:
+        """Every step in words: the line, what it did, what it printed."""
+        lines = self.source.splitlines()
+        told = []
+        for number, frame in enumerate(self.frames, 1):
+            code = _line_of(lines, frame.line)
+            told.append(f"step {number}, line {frame.line}: {code}")
+            told.append(f"  {frame.sentence}")
+            if frame.problem:
+                told.append(f"  Problem: {frame.problem}")
+            told += [f"  | {p}" for p in frame.printed.splitlines()]
+        told += [f"{note}." for note in self.notes]
+        return legible("\n".join(told) or "no step was recorded")
+
+    @property
+    def alt(self) -> str:
+        """One sentence on the whole."""
+        return f"A program of {len(self.frames)} steps, with its pictures."
+
+    @property
+    def html(self) -> str:
+        """The self-contained player."""
+        if not self.frames:
+            return f"<p>{escape(self.text)}</p>"
+        card = (
+            f"background:{style.CARD};color:{style.INK};padding:12px;"
+            f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
+            f"font-family:{_fonts(style.SANS)};font-size:13px"
+        )
+        data = json.dumps(self._data(), ensure_ascii=False, sort_keys=True)
+        data = data.replace("<", "\\u003c")
+        return (
+            f'<div class="helpers-player" role="group" '
+            f'aria-label="{escape(self.alt)}" style="{card}">'
+            f'<div class="stage">{self._first()}</div>'
+            f'<script type="application/json">{data}</script></div>'
+            f"<script>{_SCRIPT}</script>"
+        )
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the player as a page, or its text, and return the path.
+
+        Raises ValueError for another ending than ``.html`` or ``.txt``.
+        """
+        path = Path(path)
+        if path.suffix == ".html":
+            page = (
+                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+                f"<title>{escape(self.alt)}</title></head><body>"
+                f"{self.html}</body></html>\n"
+            )
+            path.write_text(page, encoding="utf-8")
+        elif path.suffix == ".txt":
+            path.write_text(self.text + "\n", encoding="utf-8")
+        else:
+            raise ValueError(
+                f"can't save a player as {path.name!r}: "
+                "the name must end in .html or .txt"
+            )
+        return path
+
+    # -- the parts of the page
+
+    def _data(self) -> dict[str, Any]:
+        pictures: dict[str, int] = {}
+        kept: list[list[str]] = []
+
+        def place(d: Diagram) -> int:
+            if d.svg not in pictures:
+                pictures[d.svg] = len(kept)
+                kept.append([d.svg, d.alt])
+            return pictures[d.svg]
+
+        frames = [
+            {
+                "line": f.line,
+                "said": f.sentence,
+                "printed": f.printed,
+                "problem": f.problem,
+                "graph": place(f.graph),
+                "memory": place(f.memory),
+            }
+            for f in self.frames
+        ]
+        return {
+            "frames": frames,
+            "pictures": kept,
+            "source": self.source.splitlines(),
+            "notes": list(self.notes),
+            "look": {
+                "mono": style.MONO,
+                "here": style.STORAGE_COLOURS[3][1],
+                "mark": style.STORAGE_COLOURS[3][0],
+                "soft": style.SOFT_INK,
+                "ink": style.INK,
+                "warn": style.WARN_INK,
+                "plain": style.PLAIN_FILL,
+                "card": style.CARD,
+            },
+        }
+
+    def _first(self) -> str:
+        frame = self.frames[0]
+        lines = self.source.splitlines()
+        code = "\n".join(
+            f"{'>' if i == frame.line else ' '} {i:3} {line}"
+            for i, line in enumerate(lines, 1)
+        )
+        return (
+            f'<pre style="margin:0 0 8px;color:{style.INK};'
+            f'background:{style.CARD}">{escape(code)}</pre>'
+            f"<p>{escape(frame.sentence)}</p>"
+            f"{_image(frame.graph)}<br>{_image(frame.memory)}"
+            f"<p>Step 1 of {len(self.frames)}. Run the cell, or trust the "
+            "notebook, to step through it.</p>"
+        )
+
+
+def _line_of(lines: list[str], number: int) -> str:
+    if 0 < number <= len(lines):
+        return lines[number - 1].strip()
+    return ""
+
+
+def _image(diagram: Diagram) -> str:
+    data = base64.b64encode(diagram.svg.encode()).decode()
+    return (
+        f'<img alt="{escape(diagram.alt)}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def _fonts(fonts: str) -> str:
+    return fonts.replace("'", "&#39;")
+
+
+# Builds the controls itself, so that nothing dead is shown without scripts.
+_SCRIPT = """
+(function () {
+  function make(tag, css, parent, text) {
+    var e = document.createElement(tag);
+    e.style.cssText = css;
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+  function address(svg) {
+    return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+  }
+  function start(root) {
+    root.setAttribute("data-ready", "");
+    var data = JSON.parse(root.querySelector("script").textContent);
+    var look = data.look, at = 0, last = data.frames.length - 1;
+    var stage = root.querySelector(".stage");
+    stage.textContent = "";
+    var title = "font-weight:bold;color:" + look.soft + ";margin:6px 0 4px";
+    var columns = make("div", "display:flex;gap:18px;flex-wrap:wrap", stage);
+    var left = make("div", "flex:1 1 300px;min-width:0;max-width:460px",
+      columns);
+    var right = make("div", "flex:2 1 480px;min-width:0", columns);
+    make("div", title, left, "program");
+    var code = make("div", "overflow:auto;max-height:340px;font-family:" +
+      look.mono + ";font-size:12px;line-height:1.7;white-space:pre", left);
+    var rows = data.source.map(function (line, i) {
+      return make("div", "padding:0 6px;border-left:3px solid transparent",
+        code, String(i + 1).padStart(3) + "  " + line);
+    });
+    var said = make("div", "margin:10px 0;padding:8px 10px;" +
+      "border-radius:6px;line-height:1.5;background:" + look.plain, left);
+    said.setAttribute("aria-live", "polite");
+    var trouble = make("div", "margin:6px 0;color:" + look.warn, left);
+    make("div", title, left, "printed");
+    var printed = make("pre", "margin:0;white-space:pre-wrap;font-size:12px;" +
+      "background:transparent;color:" + look.ink + ";font-family:" +
+      look.mono, left);
+    make("div", title, right, "graph");
+    var graph = make("img", "max-width:100%;display:block", right);
+    make("div", title, right, "memory");
+    var memory = make("img", "max-width:100%;display:block", right);
+    var bar = make("div", "display:flex;gap:8px;align-items:center;" +
+      "margin-top:12px", stage);
+    function button(text, label, by) {
+      var b = make("button", "font-size:15px;padding:3px 12px;" +
+        "cursor:pointer;color:" + look.ink + ";background:" + look.card +
+        ";border:1px solid " + look.soft + ";border-radius:6px", bar, text);
+      b.type = "button";
+      b.setAttribute("aria-label", label);
+      b.addEventListener("click", function () { show(at + by); });
+      return b;
+    }
+    var back = button("\\u25c0", "previous step", -1);
+    var next = button("\\u25b6", "next step", 1);
+    var slider = make("input", "flex:1", bar);
+    slider.type = "range";
+    slider.min = 0;
+    slider.max = last;
+    slider.setAttribute("aria-label", "step");
+    slider.addEventListener("input", function () { show(+slider.value); });
+    var count = make("span", "min-width:90px", bar);
+    data.notes.forEach(function (note) {
+      make("div", "color:" + look.soft, stage, note + ".");
+    });
+    function picture(img, number) {
+      var kept = data.pictures[number];
+      img.src = address(kept[0]);
+      img.alt = kept[1];
+    }
+    function show(number) {
+      at = Math.max(0, Math.min(last, number));
+      var frame = data.frames[at];
+      rows.forEach(function (row, i) {
+        var here = i + 1 === frame.line;
+        row.style.background = here ? look.here : "transparent";
+        row.style.borderLeftColor = here ? look.mark : "transparent";
+        row.style.fontWeight = here ? "bold" : "normal";
+        if (here) {
+          row.setAttribute("aria-current", "step");
+          var low = row.offsetTop - code.offsetTop;
+          if (low < code.scrollTop || low > code.scrollTop + 310)
+            code.scrollTop = low - 100;
+        } else row.removeAttribute("aria-current");
+      });
+      said.textContent = frame.said;
+      trouble.textContent = frame.problem ? "Problem: " + frame.problem : "";
+      printed.textContent = frame.printed || "(nothing)";
+      picture(graph, frame.graph);
+      picture(memory, frame.memory);
+      slider.value = at;
+      slider.setAttribute("aria-valuetext",
+        "step " + (at + 1) + ", line " + frame.line);
+      count.textContent = "step " + (at + 1) + " of " + (last + 1);
+      back.disabled = at === 0;
+      next.disabled = at === last;
+    }
+    root.tabIndex = 0;
+    root.addEventListener("keydown", function (event) {
+      var by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (event.key === "Home") show(0);
+      else if (event.key === "End") show(last);
+      else if (by && event.target !== slider) show(at + by);
+      else if (event.key === "Tab" || event.key === "Escape") return;
+      else { event.stopPropagation(); return; }
+      event.preventDefault();
+      event.stopPropagation();
+    });
+    show(0);
+  }
+  document.querySelectorAll(".helpers-player:not([data-ready])")
+    .forEach(start);
+})();
+"""

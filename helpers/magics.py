@@ -1,0 +1,63 @@
+"""%%steps: step through a notebook cell.  The only file that knows IPython."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+from typing import Any
+
+from .watching import Recording, watch
+
+__all__ = ["load_ipython_extension"]
+
+_numbers = itertools.count()
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Give a notebook the cell magic ``%%steps``: ``%load_ext helpers``.
+
+    The cell runs as it would without it (output, errors, last value,
+    variables), and its player is shown below.  The recording stays in the
+    variable ``recording``, to be asked ``recording.why_no_grad("x")``.
+    """
+
+    def steps(line: str, cell: str) -> Any:
+        return _run(ipython, cell)
+
+    ipython.register_magic_function(steps, "cell", "steps")
+
+
+def _run(shell: Any, cell: str) -> Any:
+    from IPython.display import display
+
+    source = shell.transform_cell(cell)
+    filename = f"<steps {next(_numbers)}>"
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    tree = ast.parse(source, filename)
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = tree.body.pop()
+    space = shell.user_ns
+    recording = Recording()
+
+    def work() -> Any:
+        exec(compile(tree, filename, "exec"), space)
+        if last is None or source.rstrip().endswith(";"):
+            if last is not None:
+                module = ast.Module([last], [])
+                exec(compile(module, filename, "exec"), space)
+            return None
+        value = ast.Expression(last.value)
+        return eval(compile(value, filename, "eval"), space)
+
+    try:
+        watch(recording, filename, source, space, work)
+    finally:
+        if recording.is_finished:
+            space["recording"] = recording
+            display(recording.player())
+    if recording.error is not None:
+        raise recording.error
+    return recording.value
