@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..model import UNNAMED, Snapshot, Source, TensorFacts
@@ -48,9 +48,11 @@ def draw_frames(
 
     So nothing jumps from picture to picture, and only what is new appears.
     """
-    whole = _Graph(snapshots[-1], plain)
+    graphs = [_Graph(s, plain) for s in snapshots]
+    whole = graphs[-1]
     boxes, edges, groups = _boxes_and_edges(whole)
-    sizes = [b.size() for b in boxes]
+    shown = [*(_known_at(g, whole, boxes) for g in graphs[:-1]), boxes]
+    sizes = [_largest(column) for column in zip(*shown, strict=True)]
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
     frames = [Group(tuple(f.members), f.room()) for f in groups]
     layout = lay_out(sizes, plan, frames)
@@ -58,37 +60,59 @@ def draw_frames(
         downward = lay_out(sizes, plan, frames, downward=True)
         if downward.width < layout.width:
             layout = downward
-    graphs = [
-        *(_Graph(s, plain) for s in snapshots[:-1]),
-        whole,
-    ]
-    notes = [
-        [*g.remarks(), *([layout.note] if layout.note else [])] for g in graphs
-    ]
+    more = [layout.note] if layout.note else []
+    notes = [[*g.remarks(), *more] for g in graphs]
     size = _page(layout, notes)
     drawn = []
-    for graph, remarks in zip(graphs, notes, strict=True):
+    for graph, now, remarks in zip(graphs, shown, notes, strict=True):
         alt = _alt(graph)
-        shown = boxes if graph is whole else _known_at(graph, boxes)
-        picture = _picture(size, shown, edges, groups, layout, remarks, alt)
+        fitted = [
+            replace(one, fixed=room) if one is not None else None
+            for one, room in zip(now, sizes, strict=True)
+        ]
+        lines = edges
+        if graph is not whole:  # how often is only known at the end
+            lines = [e if e.cut else replace(e, text="") for e in edges]
+        picture = _picture(size, fitted, lines, groups, layout, remarks, alt)
         drawn.append(Diagram(picture, _text(graph), alt))
     return drawn
 
 
-def _known_at(graph: _Graph, boxes: list[_Box]) -> list[_Box | None]:
+def _largest(column: Sequence[_Box | None]) -> Size:
+    sizes = [one.size() for one in column if one is not None]
+    return Size(max(s.width for s in sizes), max(s.height for s in sizes))
+
+
+def _known_at(
+    graph: _Graph, whole: _Graph, boxes: list[_Box]
+) -> list[_Box | None]:
     """The boxes that an earlier graph has, as they are there; else None.
 
-    A tensor that a loop makes anew stands where its name stands at the end.
+    A tensor that a loop makes anew stands where its name stands at the end,
+    and a pattern that repeats counts up.
     """
     now, _, _ = _boxes_and_edges(graph)
     by_key = {b.key: b for b in now}
-    by_first = {b.first: b for b in now if b.first}
     known = {b.key for b in boxes}
     by_name = {b.name: b for b in now if b.name and b.key not in known}
-    return [
-        by_key.get(b.key) or by_first.get(b.first) or by_name.get(b.name)
-        for b in boxes
-    ]
+    running = {o.id for o in graph.snapshot.operations}
+    found = []
+    for one in boxes:
+        box = by_key.get(one.key) or by_name.get(one.name)
+        if one.fold is not None and not one.fold.single:
+            box = _partly(one.fold, running, dict(whole.snapshot.modules))
+        found.append(box)
+    return found
+
+
+def _partly(
+    f: Fold, running: set[str], modules: dict[str, str]
+) -> _Box | None:
+    done = tuple(o for o in f.operations if o.id in running)
+    if not done:
+        return None
+    times = max(len(done) // f.period, 1) if f.times else 0
+    return _operation_box(Fold(done, f.period, times), modules)
 
 
 # -- what there is to draw
@@ -338,6 +362,8 @@ def _fold_name(f: Fold, modules: dict[str, str]) -> tuple[str, str]:
         return f"{first.name} × {f.times:,}", first.grad_fn
     path = {o.module for o in f.operations if o.module}
     few = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    if f.times == 1:
+        return f"({few})", counted(len(f.operations), "operation")
     if not f.times:
         return counted(len(f.operations), "operation"), few
     label = next(iter(path)) if len(path) == 1 else ""
@@ -464,10 +490,14 @@ class _Box:
     flake: bool = False
     radius: float = 10.0
     key: str = ""
-    first: str = ""  # the first operation of a box of operations
+    fold: Fold | None = None
     name: str = ""
+    fixed: Size | None = None
 
     def size(self) -> Size:
+        """What its lines need, or what was given to it."""
+        if self.fixed is not None:
+            return self.fixed
         width = 0.0
         height = 0.0
         for texts, kind in self.lines:
@@ -605,7 +635,7 @@ def _boxes_and_edges(
         of_fold[i] = len(boxes)
         boxes.append(_operation_box(f, modules))
         boxes[-1].key = "+".join(o.id for o in f.operations)
-        boxes[-1].first = f.operations[0].id
+        boxes[-1].fold = f
         for made in graph.outputs(f):
             of_tensor[made] = len(boxes)
             boxes.append(_tensor_box(graph.tensor(made), ""))
@@ -815,7 +845,9 @@ def _draw_box(one: _Box, centre: svg.Point, left: float, top: float) -> str:
     middle = left + centre[0] + (9 if one.flake else 0)
     if one.flake:
         part += svg.snowflake(x + 14, y + size.height / 2)
-    baseline = y + 6
+    baseline = (
+        y + 6 + (size.height - replace(one, fixed=None).size().height) / 2
+    )
     for texts, kind in one.lines:
         baseline += _leading(kind)
         part += svg.text(
