@@ -328,6 +328,8 @@ class Reach:
 
 def _is_call_of(node: ast.AST, name: str) -> bool:
     """Say whether a piece of source calls an operation by its name."""
+    if isinstance(node, ast.Subscript):
+        return name == "getitem"
     if isinstance(node, ast.Attribute):
         return name in ("data", "T", "mT") and node.attr == name
     if not isinstance(node, ast.Call):

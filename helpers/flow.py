@@ -26,6 +26,7 @@ __all__ = ["flow", "memory_after"]
 # Cuts that are no operation of their own in the picture, but an edge.
 EDGES = {"detach", "data", "item", "numpy", "copy"}
 MOST_CUTS_TOLD = 6
+MOST_DRAWN = 60  # tensors in one memory picture
 
 
 def flow(run: Run, step: int) -> Snapshot:
@@ -42,10 +43,31 @@ def memory_after(run: Run, step: int) -> Snapshot:
     # in order of first appearance, so that rows keep their place
     objects = sorted(found.objects, key=lambda t: int(t.id[1:]))
     marks = _marks(before, found)
-    return replace(found, objects=tuple(objects), marks=marks)
+    return _few(replace(found, objects=tuple(objects), marks=marks))
+
+
+def _few(snapshot: Snapshot) -> Snapshot:
+    """Of very many tensors, those that changed and the first ones."""
+    objects = snapshot.objects
+    if len(objects) <= MOST_DRAWN:
+        return snapshot
+    changed = [
+        t
+        for t in objects
+        if t.id in snapshot.marks or t.storage in snapshot.marks
+    ]
+    kept = {t.id for t in [*changed, *objects][:MOST_DRAWN]}
+    left_out = len(objects) - len(kept)
+    return replace(
+        snapshot,
+        objects=tuple(t for t in objects if t.id in kept),
+        notes=(*snapshot.notes, f"{left_out:,} more are not shown"),
+    )
 
 
 def _snapshot_at(run: Run, step: int) -> Snapshot:
+    if step >= len(run.steps) - 1:
+        return run.snapshot
     for earlier in reversed(run.steps[: step + 1]):
         if earlier.snapshot is not None:
             return earlier.snapshot
@@ -88,6 +110,7 @@ class _Flow:
         self.outputs: dict[str, tuple[str, int]] = {}
         self.cuts: list[CutEdge] = []
         self.told: list[str] = []
+        self.made_by: dict[str, str] = {}
         self.frozen: dict[str, int | None] = {}
 
     def snapshot(self) -> Snapshot:
@@ -156,6 +179,8 @@ class _Flow:
         for k, use in enumerate(event.outputs):
             self.current[use.tensor] = Source(number, k)
             self.outputs[use.tensor] = (number, k)
+            if history and use.requires_grad:
+                self.made_by[use.tensor] = event.grad_fn or event.name
 
     @staticmethod
     def _is_update(event: Event) -> bool:
@@ -207,7 +232,11 @@ class _Flow:
         if tensor not in self.facts:
             now = self.now.by_id.get(tensor)
             life = self.run.lives.get(tensor, Life(tensor))
-            self.facts[tensor] = now or _facts_of(life)
+            facts = now or _facts_of(life)
+            grad_fn = self.made_by.get(tensor)
+            if now is None and grad_fn:
+                facts = replace(facts, requires_grad=True, grad_fn=grad_fn)
+            self.facts[tensor] = facts
         return self.facts[tensor]
 
     def _final(self, facts: TensorFacts) -> TensorFacts:

@@ -27,6 +27,7 @@ from torch.overrides import TorchFunctionMode
 from .capture import Caller, Identity, take
 from .capture.names import visible
 from .capture.nodes import kept_tensors
+from .capture.storages import is_fake
 from .capture.tensors import (
     grad_fn_of,
     gradient_of,
@@ -41,6 +42,7 @@ __all__ = ["Recorder"]
 STRICT = False  # the tests want to hear of what could not be looked at
 MOST_SNAPSHOTS = 120  # steps that keep a picture of everything
 SNAPSHOT_SECONDS = 8.0  # and the time that all of them may take
+MOST_TENSORS = 2_000  # in one snapshot
 MOST_EVENTS = 200_000
 MOST_SAVED_READ = 5_000  # operations whose saved tensors are looked at
 MOST_WATCHED = 1 << 20  # bytes of an array that is compared line by line
@@ -128,6 +130,7 @@ class _Seen:
     __slots__ = (
         "counter",
         "dtype",
+        "grad",
         "id",
         "last",
         "made",
@@ -161,6 +164,7 @@ class _Seen:
         self.names: dict[str, None] | None = None
         self.last: tuple[Any, ...] | None = None
         self.made = False
+        self.grad = False  # it was made with a history
 
 
 @dataclass
@@ -446,7 +450,13 @@ class Recorder:
     def _take(self, variables: dict[str, Any]) -> Snapshot:
         caller = Caller(variables)
         try:
-            return take("draw_memory", [], caller, identity=self.identity)
+            return take(
+                "draw_memory",
+                [],
+                caller,
+                identity=self.identity,
+                most=MOST_TENSORS,
+            )
         except ValueError:  # no tensor yet
             return Snapshot()
 
@@ -594,7 +604,9 @@ class Recorder:
             self._first_on.setdefault(found.storage or "", found)
             return
         tensor = source.ref()
-        history = isinstance(tensor, torch.Tensor) and tensor.requires_grad
+        history = source.grad
+        if isinstance(tensor, torch.Tensor):
+            history = tensor.requires_grad
         self._add(
             Event(
                 len(self.events),
@@ -721,6 +733,8 @@ class Recorder:
                 _collect((thing,), ins)
         if kwargs:
             _collect(kwargs.values(), ins)
+        if any(type(t) not in _PLAIN_TENSORS and _is_fake(t) for t in ins):
+            return func(*args, **kwargs)  # a compiler looks, nothing runs
         before = [
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
@@ -778,6 +792,7 @@ class Recorder:
         for t in results:
             flag = t.requires_grad
             found = self._made(name, t, sources)
+            found.grad = found.grad or flag
             first = first or found
             outputs.append((found.id, flag))
             if flag and not kept:
@@ -1125,10 +1140,11 @@ def _handler(func: Any) -> Callable[..., Any]:
 
 def _operation(name: str) -> Callable[..., Any]:
     writes = name == "__setitem__" or name in _AUGMENTED
+    told = name.strip("_") if name in ("__getitem__", "__setitem__") else name
     writes = writes or (name.endswith("_") and not name.endswith("__"))
 
     def handle(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
-        return recorder.operation(name, writes, func, args, kwargs)
+        return recorder.operation(told, writes, func, args, kwargs)
 
     return handle
 
@@ -1192,6 +1208,11 @@ _SETTERS = {
 
 # -- small helpers
 
+
+def _is_fake(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and is_fake(leaf)
+
+
 _LATER = "later"  # a storage that was not looked up yet
 # Operations whose result lies on the memory of their input, and is no view.
 _ALIASES = {"detach", "data", "alias", "as_subclass", "_make_subclass"}
@@ -1217,7 +1238,7 @@ def _written(
     name: str, args: Any, kwargs: Any, outs: list[torch.Tensor]
 ) -> list[torch.Tensor]:
     """The tensors that a call wrote in place."""
-    if name == "__setitem__":
+    if name == "setitem":
         return [args[0]]
     if name.startswith("_foreach_") and name.endswith("_"):
         return [t for t in args[0] if isinstance(t, torch.Tensor)]

@@ -31,9 +31,9 @@ class Recording:
 
     ``error`` is what the program raised, or None.
 
-    >>> recording = record_code("import torch\\\\nx = torch.ones(2)")
-    >>> [step.line for step in recording.steps]
-    [1]
+    >>> recording = record_code("import torch; x = torch.ones(2)")
+    >>> recording.snapshot.tensors["x"].shape
+    (2,)
     """
 
     def __init__(self) -> None:

@@ -18,8 +18,9 @@ import pytest
 import torch
 from torch import nn
 
-from helpers import draw_graph, draw_memory
+from helpers import draw_graph, draw_memory, record, record_code
 from helpers.diagrams import layout
+from helpers.diagrams.diagram import Diagram
 
 CASES = Path(__file__).parent / "cases"
 PROGRAMS = {
@@ -252,3 +253,193 @@ def test_t42_a_custom_function_hides_what_is_inside():
     assert "#1 Sq [custom Function, SqBackward] of x -> y" in text
     assert "mul" not in text
     assert x.is_leaf
+
+
+# -- recorded
+
+
+def watch(case_id, more=""):
+    """Run a program and its check line by line under the recorder."""
+    case = PROGRAMS[case_id]
+    torch.manual_seed(0)
+    space = {"torch": torch, "nn": nn, "F": nn.functional}
+    return record_code(f"{case['program']}\n{case['check']}\n{more}", space)
+
+
+@pytest.mark.parametrize("case_id", PROGRAMS)
+def test_every_program_is_recorded(case_id, golden):
+    if case_id == "T26":
+        pytest.skip("it draws random weights in an order of its own")
+    recording = watch(case_id)
+    assert recording.error is None
+    parts = [
+        recording.draw_graph().text,
+        *map(str, recording.cuts),
+        *map(str, recording.problems),
+    ]
+    text = "\n".join(parts)
+    if "norm" not in text and "randn" not in PROGRAMS[case_id]["program"]:
+        golden(Diagram("", text, recording.draw_graph().alt))
+
+
+def test_t13_only_public_modules_are_imported():
+    run("T13")
+    helpers = Path(layout.__file__).parents[1]
+    sources = [p.read_text(encoding="utf-8") for p in helpers.rglob("*.py")]
+    assert not any("import distutils" in source for source in sources)
+
+
+def test_t15_no_function_of_torch_is_replaced():
+    def functions():
+        return (torch.sin, torch.Tensor.detach, nn.Module.__call__)
+
+    before = functions()
+    with pytest.raises(ValueError, match="inside"), record():
+        assert all(a is b for a, b in zip(before, functions(), strict=True))
+        raise ValueError("failed inside the recorder")
+    assert all(a is b for a, b in zip(before, functions(), strict=True))
+
+
+def test_t16_a_second_run_is_the_same():
+    first, second = watch("T16"), watch("T16")
+    assert first.draw_graph().svg == second.draw_graph().svg
+    assert first.player().html == second.player().html
+
+
+def test_t16_no_hook_is_left():
+    case = PROGRAMS["T16"]
+    space = {"torch": torch, "nn": nn}
+    record_code(case["program"], space)
+    assert len(space["net"]._forward_hooks) == 0
+
+
+def test_t17_a_compiled_region_is_one_box():
+    recording = watch("T17")
+    names = [o.name for o in recording.operations]
+    assert "compiled: act" in names or "compiled: <lambda>" in names
+    assert recording.snapshot.tensors["y"].grad_fn is not None
+
+
+def test_t18_a_function_that_was_imported_by_name_is_seen():
+    recording = watch("T18")
+    assert "m" in [n for o in recording.operations for n in o.outputs]
+    assert not recording.snapshot.tensors["m"].requires_grad
+
+
+def test_t19_endless_and_circular_things_end():
+    assert watch("T19").error is None
+
+
+def test_t22_boxes_are_grouped_by_path():
+    space = run("T22")
+    net = space.net
+    x = torch.ones(1, 3)
+    net[0].requires_grad_(False)
+    y = net(x.requires_grad_())
+    text = draw_graph(y, net).svg
+    assert "net.1.0: Linear, 10 parameters, trainable" in text
+    assert "net.0: Linear, 16 parameters, frozen" in text
+
+
+def test_t26_a_gradient_hook_beside_an_inplace_relu():
+    recording = watch("T26")
+    assert recording.error is None
+    assert recording.why_no_grad("net.0.weight").reason == "has_grad"
+
+
+def test_t28_without_scripts_there_is_a_static_picture():
+    player = watch("T28").player()
+    static = player.html.split("<script", 1)[0]
+    assert static.count("<img alt=") == 2
+
+
+def test_t31_the_gradient_passed_through():
+    answer = watch("T31").why_no_grad("y")
+    assert answer.reason == "not_leaf"
+    assert "y.retain_grad()" in answer.fix
+
+
+def test_t32_the_write_is_told_before_backward():
+    program = PROGRAMS["T32"]["program"]
+    recording = record_code("import torch\n" + program)
+    (problem,) = recording.problems
+    assert problem.kind == "backward_will_fail"
+    assert "saved out at version 0" in problem.sentence
+
+
+def test_t33_a_write_that_no_version_notices():
+    problems = watch("T33").problems
+    assert [p.kind for p in problems] == ["silently_wrong"]
+
+
+def test_t34_a_computed_tensor_is_no_leaf():
+    facts = watch("T34").snapshot.tensors["s"]
+    assert not facts.is_leaf
+
+
+def test_t35_a_frozen_weight_that_still_moves():
+    (problem,) = watch("T35").problems
+    assert problem.kind == "frozen_but_moving"
+    assert "net.weight" in problem.sentence
+
+
+def test_t36_a_frozen_network_gets_no_gradient():
+    recording = watch("T36", "loss.backward()")
+    reasons = {
+        name: recording.why_no_grad(name).reason
+        for name in ("A.weight", "A.bias", "B.weight", "B.bias")
+    }
+    assert reasons == {
+        "A.weight": "not_required",
+        "A.bias": "not_required",
+        "B.weight": "has_grad",
+        "B.bias": "has_grad",
+    }
+
+
+T37 = {
+    "no_grad": "with torch.no_grad():\n    h = x @ w",
+    "detach": "h = (x @ w).detach()",
+    "data": "h = (x @ w).data",
+    "frozen": "w.requires_grad_(False)\nh = x @ w",
+}
+
+
+def t37(way):
+    return record_code(
+        "import torch\n"
+        "x = torch.ones(3, 3)\n"
+        "w = torch.ones(3, 3, requires_grad=True)\n"
+        "v = torch.ones(3, 3, requires_grad=True)\n"
+        f"{T37[way]}\n"
+        "loss = (h @ v).sum()\n"
+        "loss.backward()\n"
+    )
+
+
+def test_t37_four_programs_give_four_pictures():
+    pictures = {way: t37(way).draw_graph().svg for way in T37}
+    assert len(set(pictures.values())) == 4
+
+
+@pytest.mark.parametrize("way", T37)
+def test_t37_each_cut_says_its_kind(way):
+    assert [c.kind for c in t37(way).cuts] == [way]
+
+
+@pytest.mark.parametrize(
+    ("way", "mark"),
+    [
+        ("no_grad", "✂ no_grad in line"),
+        ("detach", "✂ detach() in line 5"),
+        ("data", "✂ .data in line 5"),
+        ("frozen", "frozen leaf, float32 [3, 3], frozen in line 5"),
+    ],
+)
+def test_t37_each_picture_has_its_mark(way, mark):
+    assert mark in t37(way).draw_graph().text
+
+
+def test_t37_what_lies_behind_the_cut_stays_visible():
+    text = t37("no_grad").draw_graph().text
+    assert "matmul [no_grad] of x, w -> h" in text

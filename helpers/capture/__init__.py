@@ -41,13 +41,15 @@ def take(
     graph: bool = False,
     saved: bool = False,
     identity: Identity | None = None,
+    most: int = MOST_TENSORS,
 ) -> Snapshot:
     """Take a snapshot of the things, or of the caller's own tensors.
 
     ``things`` are pairs of a name (None: find it) and an object; with none,
     everything the caller has.  ``graph`` adds the autograd graph behind them,
     ``saved`` also the tensors that it keeps for backward.  ``identity`` keeps
-    the ids of one snapshot for the next.
+    the ids of one snapshot for the next, ``most`` is how many of the caller's
+    own tensors are taken.
 
     Raises TypeError for a thing that holds no tensor and ValueError where
     there is nothing to show, each in one sentence.
@@ -55,6 +57,7 @@ def take(
     # neither a mode of the user's nor a subclass may see that we look
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         taking = _Taking(function, caller, saved, identity or Identity())
+        taking.most = most
         return taking.take(things, graph)
 
 
@@ -72,6 +75,7 @@ class _Taking:
         self.found: dict[int, Found] = {}
         self.notes: list[str] = []
         self.whole = True
+        self.most = MOST_TENSORS
         self.modules: list[tuple[str, torch.nn.Module, bool]] = []
 
     def take(self, things: Named, graph: bool) -> Snapshot:
@@ -171,7 +175,7 @@ class _Taking:
             )
         shown: dict[str, Found] = {}
         for name, leaf in own:
-            if len(shown) < MOST_TENSORS or id(leaf) in self.found:
+            if len(shown) < self.most or id(leaf) in self.found:
                 found = self._add(leaf, name)
                 shown[found.id] = found
         distinct = len({id(leaf) for _, leaf in own})

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from .things import Leaf
 
@@ -71,7 +70,7 @@ class Identity:
         entry = self._memory.get(key)
         if entry and not entry[0].expired():
             return entry[1]
-        return self._remember(key, StorageWeakRef(storage))
+        return self._remember(key, _Storage(storage))
 
     def of_block(self, leaves: Iterable[Leaf]) -> str:
         """Return the id of a piece of memory that several leaves share: the
@@ -114,11 +113,30 @@ class Identity:
             storage = torch.Tensor.untyped_storage(leaf)
         except (RuntimeError, NotImplementedError, ValueError):
             return None, None
-        return storage._cdata, StorageWeakRef(storage)
+        return storage._cdata, _Storage(storage)
+
+
+class _Storage:
+    """A weak handle on a storage: it can't be taken for a later one at the
+    same address.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, storage: torch.UntypedStorage) -> None:
+        self._handle = storage._weak_ref()
+
+    def expired(self) -> bool:
+        return torch.UntypedStorage._expired(self._handle)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            torch.UntypedStorage._free_weak_ref(handle)
 
 
 class _Alive:
-    """A weak reference that answers as StorageWeakRef does."""
+    """A weak reference that answers as _Storage does."""
 
     def __init__(self, thing: Any) -> None:
         self._ref = weakref.ref(thing)

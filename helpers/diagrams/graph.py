@@ -154,7 +154,8 @@ class _Graph:
             for o in f.operations[-f.period :]:
                 for number, tensor in o.outputs:
                     self.shown[o.id, number] = tensor
-        self.internal = self._internal_cuts()
+        self.internal: set[str] = set()
+        self.internal = self._internal()
         self.used = {i.key for f in self.folds for i in self.inputs(f)}
 
     def tensor(self, tensor_id: str) -> TensorFacts:
@@ -199,22 +200,26 @@ class _Graph:
         ]
         return [e for e in edges if e[0] is not None and e[1] in starts]
 
-    def _internal_cuts(self) -> set[str]:
-        """Cut tensors between operations that share one box."""
+    def _internal(self) -> set[str]:
+        """Unnamed constants, also cut ones, that only one box of repeated
+        operations uses: they are inside it.
+        """
         users: dict[str, set[int]] = {}
         for i, f in enumerate(self.folds):
             for o in f.operations:
                 for source in o.inputs:
                     if source.tensor:
                         users.setdefault(source.tensor, set()).add(i)
-        internal = set()
         for c in self.snapshot.cuts:
             home = self.place.get(c.source.operation or "")
-            unnamed = self.tensor(c.tensor).names == (UNNAMED,)
-            if home is None or not unnamed or self.folds[home].single:
-                continue
-            if users.get(c.tensor, set()) <= {home}:
-                internal.add(c.tensor)
+            if home is not None:
+                users.setdefault(c.tensor, set()).add(home)
+        internal = set()
+        for tensor, homes in users.items():
+            t = self.tensor(tensor)
+            plain = t.names == (UNNAMED,) and not t.requires_grad
+            if plain and len(homes) == 1 and not self.folds[min(homes)].single:
+                internal.add(tensor)
         return internal
 
     def _key(self, source: Source) -> str | int | None:
