@@ -362,10 +362,12 @@ class _Asked:
             )
         if life.has_grad:
             return self._has_grad()
+        if self.cleared_by is not None:
+            return self._cleared()
         if not life.requires_grad:
             return self._not_required()
-        if self._was_cleared():
-            return self._cleared()
+        if not self.backwards:
+            return self._before_any_backward()
         if self.root is None:
             return self._no_backward()
         reach = self.reach
@@ -389,7 +391,49 @@ class _Asked:
 
     @cached_property
     def backwards(self) -> list[Event]:
-        return [e for e in self.story.run.events if e.kind == "backward"]
+        """The backwards since the gradient was last set to None."""
+        start = self.last_cleared.number if self.last_cleared else -1
+        return [
+            e
+            for e in self.story.run.events[start + 1 :]
+            if e.kind == "backward"
+        ]
+
+    @cached_property
+    def last_cleared(self) -> Event | None:
+        """The last time that a gradient x had was set to None."""
+        got, found = False, None
+        for e in self.story.run.events:
+            if self.tensor in e.received:
+                got = True
+            mine = e.inputs and e.inputs[0].tensor == self.tensor
+            if e.kind == "grad_set" and mine:
+                if got and not e.value:
+                    found = e
+                got = bool(e.value)
+        return found
+
+    @cached_property
+    def cleared_by(self) -> Event | None:
+        """What took the gradient away, if that explains why there is none:
+        no backward ran since, and x was not frozen since.
+        """
+        cleared = self.last_cleared
+        if cleared is None or self.backwards:
+            return None
+        frozen = self._freezings()
+        if frozen and frozen[-1].number > cleared.number:
+            return None
+        return cleared
+
+    def _freezings(self) -> list[Event]:
+        return [
+            e
+            for e in self.story.run.events
+            if e.kind == "flag"
+            and e.value is False
+            and any(u.tensor == self.tensor for u in e.inputs)
+        ]
 
     @cached_property
     def asked_for(self) -> Event | None:
@@ -415,36 +459,7 @@ class _Asked:
     def root(self) -> tuple[str, int] | None:
         """The loss, and when it was asked for its gradient."""
         e = self.asked_for
-        if e is not None:
-            return e.inputs[0].tensor, e.number
-        losses = self._possible_losses()
-        return (losses[-1], len(self.story.run.events)) if losses else None
-
-    def _possible_losses(self) -> list[str]:
-        """Results that nothing was computed from, the likely loss last."""
-        story, run = self.story, self.story.run
-        operations = [
-            e for e in run.events if e.kind in ("operation", "in_place")
-        ]
-        used = {u.tensor for e in operations for u in e.inputs}
-        ends = [
-            u.tensor
-            for e in operations
-            for u in e.outputs
-            if u.tensor not in used and u.tensor != self.tensor
-        ]
-        ends = [t for t in ends if story.life(t).dtype.startswith(_FLOATS)]
-        reaches = [(t, story.behind(t, len(run.events))) for t in ends]
-        rank = {
-            t: (
-                (self.tensor in r.graded) * 4
-                + (self.tensor in r.data) * 4
-                + story.is_named(t) * 2
-                + (_numel(story.life(t)) == 1)
-            )
-            for t, r in reaches
-        }
-        return sorted(rank, key=lambda t: rank[t])
+        return (e.inputs[0].tensor, e.number) if e is not None else None
 
     @cached_property
     def reach(self) -> Reach:
@@ -497,26 +512,23 @@ class _Asked:
 
     def _not_required(self) -> Diagnosis:
         story = self.story
-        flags = [
-            e
-            for e in story.run.events
-            if e.kind == "flag"
-            and e.value is False
-            and any(u.tensor == self.tensor for u in e.inputs)
-        ]
-        if flags:
-            cut = story.cut(flags[-1])
+        frozen = self._freezings()
+        if frozen:
+            cut = story.cut(frozen[-1])
             return Diagnosis(
                 "not_required",
                 f"{self.x}.grad is None because {cut} froze {self.x}.",
                 f"Call {self.x}.requires_grad_() before the forward pass if "
                 f"{self.x} should learn.",
-                (cut,) if flags[-1].cut else (),
+                (cut,) if frozen[-1].cut else (),
             )
-        maker = story.makers.get(self.tensor)
-        event = None if maker is None else story.run.events[maker]
-        if event is not None and event.cut:
-            cut = story.cut(event)
+        made = [
+            e
+            for e in story.run.events
+            if e.cut and any(u.tensor == self.tensor for u in e.outputs)
+        ]
+        if made:
+            cut = story.cut(made[-1])
             return Diagnosis(
                 "not_required",
                 f"{self.x}.grad is None because {self.x} does not require "
@@ -532,23 +544,123 @@ class _Asked:
             "requires_grad_() before the forward pass, if it should learn.",
         )
 
-    def _was_cleared(self) -> bool:
-        got = False
-        for e in self.story.run.events:
-            if self.tensor in e.received:
-                got = True
-            if e.kind == "grad_set" and e.inputs[0].tensor == self.tensor:
-                got = got and not e.value and True
-                if not e.value and got:
-                    self._clearing = e
-        last = [e for e in self.backwards if self.tensor in e.received]
-        clearing = getattr(self, "_clearing", None)
-        return bool(
-            last and clearing is not None and clearing.number > last[-1].number
+    def _before_any_backward(self) -> Diagnosis:
+        """No backward ran: is there still something to call it on?"""
+        story, end = self.story, len(self.story.run.events)
+        ends = self._named_ends()
+        behind = {t: story.behind(t, end) for t in ends}
+        alive = [
+            t
+            for t in dict.fromkeys(story.run.names.values())
+            if story.life(t).requires_grad and not story.life(t).is_leaf
+        ]
+        graded = [t for t in ends if self.tensor in behind[t].graded]
+        cut = [t for t in ends if self.tensor in behind[t].data]
+        if not graded and cut and self.tensor not in alive:
+            self.__dict__["root"] = (cut[-1], end)
+            return self._cut()
+        graded = graded or [
+            t for t in alive if self.tensor in story.behind(t, end).graded
+        ]
+        if graded or self._was_asked_by_grad():
+            return self._not_yet(graded[-1] if graded else None)
+        found = self._cuts_behind(end)
+        if found:
+            return self._cut_by(found, self._to_the_end(end))
+        if ends:
+            self.__dict__["root"] = (ends[-1], end)
+            return self._unused()
+        return self._no_backward()
+
+    def _named_ends(self) -> list[str]:
+        """Named results that nothing was computed from, losses if any."""
+        story = self.story
+        operations = [
+            e
+            for e in story.run.events
+            if e.kind in ("operation", "in_place") and e.inputs
+        ]
+        used = {u.tensor for e in operations for u in e.inputs}
+        made = {u.tensor for e in operations for u in e.outputs}
+        ends = [
+            t
+            for t in dict.fromkeys(story.run.names.values())
+            if t in made - used
+            and t != self.tensor
+            and story.life(t).dtype.startswith(_FLOATS)
+        ]
+        return [t for t in ends if _numel(story.life(t)) == 1] or ends
+
+    def _was_asked_by_grad(self) -> bool:
+        """Say whether autograd.grad went through x: it fills no .grad."""
+        return any(
+            self.tensor in self.story.behind(u.tensor, e.number).graded
+            for e in self.story.run.events
+            if e.kind == "grad" and not e.error
+            for u in e.inputs[:1]
         )
 
+    def _not_yet(self, loss: str | None) -> Diagnosis:
+        if loss is None:
+            return Diagnosis(
+                "no_backward",
+                f"{self.x}.grad is None because only autograd.grad ran: it "
+                "returns the gradient and fills no .grad.",
+                "Use what it returns, or call backward().",
+            )
+        name = self.story.name(loss)
+        path = f": there is a path from {self.x} to {name}"
+        return Diagnosis(
+            "no_backward",
+            f"{self.x}.grad is None because backward() has not run"
+            f"{'' if loss == self.tensor else path}.",
+            f"Call {name}.backward().",
+        )
+
+    def _cut_by(self, found: tuple[Cut, ...], where: str) -> Diagnosis:
+        only = len(found) == 1
+        verb = "cut the only path" if only else "cut all paths"
+        return Diagnosis(
+            "cut",
+            f"{self.x}.grad is None because {_listed(map(str, found))} "
+            f"{verb} from {self.x}{where}.",
+            _advice(found[0], self.x),
+            found,
+        )
+
+    def _to_the_end(self, end: int) -> str:
+        """To the last named result that was computed from x."""
+        story = self.story
+        ends = [
+            t
+            for t in dict.fromkeys(story.run.names.values())
+            if t != self.tensor
+            and story.life(t).dtype.startswith(_FLOATS)
+            and self.tensor in story.behind(t, end).data
+        ]
+        return f" to {story.name(ends[-1])}" if ends else ""
+
+    def _cuts_behind(self, end: int) -> tuple[Cut, ...]:
+        """The first cuts on all ways from x, but not a mere look at x."""
+        story = self.story
+        live, found = {self.tensor}, []
+        for e in story.run.events[:end]:
+            if e.kind not in ("operation", "in_place", "leaves"):
+                continue
+            graded = [
+                u for u in e.inputs if u.tensor in live and u.requires_grad
+            ]
+            look = e.kind == "leaves" and all(
+                u.tensor == self.tensor for u in graded
+            )
+            if graded and e.cut and not look:
+                found.append(story.cut(e))
+            elif graded and not e.cut:
+                live |= {u.tensor for u in e.outputs if u.requires_grad}
+        return tuple(dict.fromkeys(found))
+
     def _cleared(self) -> Diagnosis:
-        line = self._clearing.line
+        line = self.cleared_by.line
         text = self.story.line_text(line)
         where = f"line {line}, `{text}`," if line else "a line not recorded"
         return Diagnosis(
@@ -606,15 +718,7 @@ class _Asked:
                 f"{self.x}.grad is None because every path from {self.x} to "
                 f"{self.loss} is cut.",
             )
-        only = len(found) == 1
-        verb = "cut the only path" if only else "cut all paths"
-        return Diagnosis(
-            "cut",
-            f"{self.x}.grad is None because {_listed(map(str, found))} "
-            f"{verb} from {self.x} to {self.loss}.",
-            _advice(found[0], self.x),
-            found,
-        )
+        return self._cut_by(found, f" to {self.loss}")
 
     def _unused(self) -> Diagnosis:
         left = self._left_torch()

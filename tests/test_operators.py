@@ -32,7 +32,7 @@ with warnings.catch_warnings():
     from torch.testing._internal.common_methods_invocations import op_db
 
 ALL = os.environ.get("ALL_OPERATOR_SAMPLES") == "1"
-MOST = 10  # samples of an operator and a dtype, spread evenly
+MOST = 6  # samples of an operator and a dtype, spread evenly
 OTHERS = (torch.float64, torch.complex64, torch.int64, torch.bool)
 MOST_SHOWN = 60  # tensors that a picture of everything shows
 CODE = "out = call(given, *args, **kwargs)"
@@ -51,11 +51,27 @@ SKIPPED = dict.fromkeys(
     "jiterator runs on a GPU only",
 )
 # Operators whose values are not compared, only their shapes, and why.
-SHAPE_ONLY = dict.fromkeys(("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"), "its memory is not initialized")
+SHAPE_ONLY = dict.fromkeys(
+    (
+        "empty",
+        "empty_like",
+        "empty_permuted",
+        "empty_strided",
+        "new_empty",
+        "new_empty_strided",
+    ),
+    "its memory is not initialized",
+)
 # Operators whose last bits differ from call to call, and why.
-CLOSE = dict.fromkeys(("linalg.lstsq", "linalg.lstsq-grad_oriented"), "LAPACK's gelsy differs from itself by a rounding")
+CLOSE = dict.fromkeys(
+    ("linalg.lstsq", "linalg.lstsq-grad_oriented"),
+    "LAPACK's gelsy differs from itself by a rounding",
+)
 # Operators whose inputs can't require a gradient, and why.
-NO_GRADIENT = dict.fromkeys(("resize_", "resize_as_"), "torch refuses to resize what requires a gradient")
+NO_GRADIENT = dict.fromkeys(
+    ("resize_", "resize_as_"),
+    "torch refuses to resize what requires a gradient",
+)
 # Operators on which the recorder is wrong, and how.
 WRONG: dict[str, str] = {}
 # Functions that leave torch: a number or an array has no history.
@@ -172,9 +188,11 @@ def address_of(tensor: torch.Tensor) -> int:
 
 
 def gradients(
-    ins: list[torch.Tensor], outs: list[torch.Tensor]
+    op: Any, ins: list[torch.Tensor], outs: list[torch.Tensor]
 ) -> list[torch.Tensor | None]:
     """The gradient of the sum of the first result that has one."""
+    if not op.supports_autograd:  # flags say yes, and backward raises
+        return []
     wanted = [t for t in ins if t.requires_grad]
     results = [t for t in outs if t.requires_grad]
     if not wanted or not results:
@@ -195,6 +213,8 @@ def check_same(got: Any, want: Any, name: str) -> None:
     if name in SHAPE_ONLY:
         return
     got, want = got.detach(), want.detach()
+    if want.dtype is torch.complex32:  # it has no equal
+        got, want = torch.view_as_real(got), torch.view_as_real(want)
     if want.layout is not torch.strided:
         got, want = got.to_dense(), want.to_dense()
     bound = 1e-5 if name in CLOSE else 0.0
@@ -269,7 +289,7 @@ def check_sample(op: Any, sample: Any, no_grad: bool) -> None:
     seed()
     plain = tensors(op(sample.input, *sample.args, **sample.kwargs))
     plain_state = torch.get_rng_state()
-    plain_grads = gradients(ins, plain)
+    plain_grads = gradients(op, ins, plain)
     # the second call would write an input that is the result, too
     plain = [t.clone() if any(t is i for i in ins) else t for t in plain]
 
@@ -277,13 +297,13 @@ def check_sample(op: Any, sample: Any, no_grad: bool) -> None:
     assert torch.equal(state, plain_state), "the random state has changed"
     for got, want in zip(outs, plain, strict=True):
         check_same(got, want, name)
-    for got, want in zip(gradients(ins, outs), plain_grads, strict=True):
+    for got, want in zip(gradients(op, ins, outs), plain_grads, strict=True):
         check_same(got, want, name)
     if no_grad:
         check_recording(op, sample, CODE_NO_GRAD)
 
 
-@pytest.mark.parametrize("op", parameters())
+@pytest.mark.parametrize("op", list(parameters()))
 def test_operator(op: Any) -> None:
     """A recording changes nothing, and says what torch says."""
     dtypes = op.supported_dtypes("cpu")
@@ -307,8 +327,8 @@ def test_count(capsys: Any) -> None:
     ran = FOUND["operators"]
     with capsys.disabled():
         print(
-            f"\n{ran} of {len(op_db)} operators, {FOUND['samples']:,} samples, "
-            f"{len(SKIPPED)} skipped, {len(WRONG)} known to be wrong; "
+            f"\n{ran} of {len(op_db)} operators, {FOUND['samples']:,} samples,"
+            f" {len(SKIPPED)} skipped, {len(WRONG)} known to be wrong; "
             f"{FOUND['gradients'] // 2:,} gradients, {FOUND['cuts']:,} cuts, "
             f"{FOUND['pairs']:,} pairs of tensors ({FOUND['shared']:,} share)"
         )
