@@ -1,4 +1,4 @@
-"""PyTorch's own operator database, recorded: 702 operators, 37,824 samples.
+"""PyTorch's own operator database, recorded: 702 operators, about 37,800 samples.
 
 Every operator runs, with a few of its samples; all of them run with
 ``ALL_OPERATOR_SAMPLES=1``.  Each sample is run twice from the same random
@@ -32,7 +32,7 @@ with warnings.catch_warnings():
     from torch.testing._internal.common_methods_invocations import op_db
 
 ALL = os.environ.get("ALL_OPERATOR_SAMPLES") == "1"
-MOST = 6  # samples of an operator and a dtype, spread evenly
+MOST = 5  # samples of an operator and a dtype, spread evenly
 OTHERS = (torch.float64, torch.complex64, torch.int64, torch.bool)
 MOST_SHOWN = 60  # tensors that a picture of everything shows
 CODE = "out = call(given, *args, **kwargs)"
@@ -335,8 +335,8 @@ def test_count(capsys: Any) -> None:
     assert len(op_db) > 600
     assert len(SKIPPED) + len(SHAPE_ONLY) + len(CLOSE) + len(WRONG) < 30
     if ran == len(op_db) - len(SKIPPED):
-        assert FOUND["samples"] > 8_000
-        assert FOUND["gradients"] > 8_000
-        assert FOUND["cuts"] > 2_000
-        assert FOUND["pairs"] > 15_000
-        assert FOUND["shared"] > 1_000
+        assert FOUND["samples"] > 5_000
+        assert FOUND["gradients"] > 5_000
+        assert FOUND["cuts"] > 1_000
+        assert FOUND["pairs"] > 8_000
+        assert FOUND["shared"] > 500
