@@ -351,6 +351,7 @@ class _Asked:
     story: Story
     tensor: str
     asked: str
+    roots: dict[str, str] = field(default_factory=dict)
 
     def answer(self) -> Diagnosis:
         life = self.life
@@ -442,7 +443,7 @@ class _Asked:
         """
         reached: dict[str, Event] = {}
         for e in self.backwards:
-            for use in e.inputs[:1]:
+            for use in e.inputs:
                 reach = self.story.behind(use.tensor, e.number)
                 way = "graded" if self.tensor in reach.graded else "none"
                 if way == "none" and self.tensor in reach.data:
@@ -450,8 +451,10 @@ class _Asked:
                 if way == "graded" and not e.error:
                     way = "done"
                 reached[way] = e
+                self.roots[way] = use.tensor
         for way in ("done", "graded", "data", "none"):
             if way in reached:
+                self.roots["asked"] = self.roots[way]
                 return reached[way]
         return None
 
@@ -459,7 +462,7 @@ class _Asked:
     def root(self) -> tuple[str, int] | None:
         """The loss, and when it was asked for its gradient."""
         e = self.asked_for
-        return (e.inputs[0].tensor, e.number) if e is not None else None
+        return (self.roots["asked"], e.number) if e is not None else None
 
     @cached_property
     def reach(self) -> Reach:
@@ -699,6 +702,14 @@ class _Asked:
                 "under no_grad: it says requires_grad and leads nowhere.",
                 "Make the view outside no_grad.",
             )
+        if self.life.is_leaf:
+            return Diagnosis(
+                "no_backward",
+                f"{self.x}.grad is None although {self.x} is a leaf on the "
+                f"way to {self.loss}: the backward in line {e.line} was "
+                "asked for other tensors only.",
+                "Call backward() without inputs=, or with this tensor.",
+            )
         return Diagnosis(
             "not_leaf",
             f"{self.x}.grad is None because {self.x} is not a leaf: the "
@@ -712,6 +723,20 @@ class _Asked:
 
     def _cut(self) -> Diagnosis:
         found = self._frontier()
+        late = [
+            e
+            for e in self.story.run.events
+            if e.kind == "flag"
+            and e.value
+            and e.inputs[0].tensor == self.tensor
+        ]
+        if not found and late:
+            return Diagnosis(
+                "not_required",
+                f"{self.x}.grad is None because {self.loss} was computed "
+                f"before line {late[-1].line} set requires_grad.",
+                "Set it before the forward pass.",
+            )
         if not found:
             return Diagnosis(
                 "cut",
@@ -756,9 +781,34 @@ class _Asked:
                 found.append(story.cut(e))
             elif graded:
                 live |= {u.tensor for u in e.outputs if u.requires_grad}
-        return tuple(dict.fromkeys(found)) if left else ()
+        return (
+            tuple(dict.fromkeys(found)) if left and self._came_back() else ()
+        )
+
+    def _came_back(self) -> bool:
+        """Say whether the loss was computed from a tensor that was made of
+        numbers or an array after the first values had left torch.
+        """
+        story = self.story
+        first = min(
+            (e.number for e in story.run.events if e.kind == "leaves"),
+            default=len(story.run.events),
+        )
+        return any(
+            story.run.events[maker].name in _FROM_NUMBERS and maker > first
+            for t in self.reach.data
+            if (maker := story.makers.get(t)) is not None
+        )
 
 
+_FROM_NUMBERS = {
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "from_numpy",
+    "full",
+    "scalar_tensor",
+}
 _FLOATS = ("float", "bfloat", "complex")
 
 

@@ -122,7 +122,11 @@ class _Flow:
                 self._operation(event)
         used = self._used()
         asked = self._roots(used)
-        operations = [self._with_outputs(o, asked) for o in self.operations]
+        made = self._named_results(asked)
+        operations = [
+            replace(o, outputs=tuple(sorted(made.get(o.id, ()))))
+            for o in self.operations
+        ]
         for tensor in asked:
             self._facts(tensor)
         loose = {c.tensor for c in self.cuts} - set(asked)
@@ -185,7 +189,7 @@ class _Flow:
     @staticmethod
     def _is_update(event: Event) -> bool:
         """A write that autograd does not see: values change, no flow."""
-        return event.kind == "in_place" and not event.grad_fn
+        return event.kind == "in_place" and not event.grad_fn and not event.cut
 
     def _cut_edge(self, event: Event) -> None:
         source = event.inputs[0]
@@ -287,17 +291,17 @@ class _Flow:
             ends = [t.id for t in self.now.objects if not t.is_array][:12]
         return list(dict.fromkeys(ends))
 
-    def _with_outputs(self, o: Operation, asked: list[str]) -> Operation:
-        """Results that have a name get a box; each tensor only one."""
+    def _named_results(
+        self, asked: list[str]
+    ) -> dict[str, list[tuple[int, str]]]:
+        """Results that have a name get a box, by their operation."""
         named = {t.id for t in self.now.objects} | set(asked)
-        outputs = [
-            (k, t)
-            for t, (number, k) in self.outputs.items()
-            if number == o.id and t in named
-        ]
-        for _, t in outputs:
-            self._facts(t)
-        return replace(o, outputs=tuple(sorted(outputs)))
+        made: dict[str, list[tuple[int, str]]] = {}
+        for t, (number, k) in self.outputs.items():
+            if t in named:
+                self._facts(t)
+                made.setdefault(number, []).append((k, t))
+        return made
 
     def _cut_notes(self) -> list[str]:
         told = [t.rstrip(".") for t in self.told]

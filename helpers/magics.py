@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
 import itertools
-import linecache
+import tokenize
 from typing import Any
 
-from .watching import Recording, watch
+from .watching import Recording, remember_source, watch
 
 __all__ = ["load_ipython_extension"]
 
@@ -33,8 +34,7 @@ def _run(shell: Any, cell: str) -> Any:
 
     source = shell.transform_cell(cell)
     filename = f"<steps {next(_numbers)}>"
-    lines = source.splitlines(keepends=True)
-    linecache.cache[filename] = (len(source), None, lines, filename)
+    remember_source(filename, source)
     tree = ast.parse(source, filename)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
@@ -43,14 +43,13 @@ def _run(shell: Any, cell: str) -> Any:
     recording = Recording()
 
     def work() -> Any:
-        exec(compile(tree, filename, "exec"), space)
-        if last is None or source.rstrip().endswith(";"):
-            if last is not None:
-                module = ast.Module([last], [])
-                exec(compile(module, filename, "exec"), space)
+        if tree.body:
+            exec(compile(tree, filename, "exec"), space)
+        if last is None:
             return None
         value = ast.Expression(last.value)
-        return eval(compile(value, filename, "eval"), space)
+        found = eval(compile(value, filename, "eval"), space)
+        return None if _is_quiet(source) else found
 
     try:
         watch(recording, filename, source, space, work)
@@ -61,3 +60,12 @@ def _run(shell: Any, cell: str) -> Any:
     if recording.error is not None:
         raise recording.error
     return recording.value
+
+
+def _is_quiet(source: str) -> bool:
+    """Say whether a cell ends in a semicolon, which hides its last value."""
+    last = ""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.OP or token.string.strip():
+            last = last if token.type == tokenize.COMMENT else token.string
+    return last == ";"

@@ -17,9 +17,10 @@ __all__ = ["find"]
 def find(story: Story) -> list[Problem]:
     """Return the problems of a run, in order of the lines."""
     found: dict[tuple[str, str], Problem] = {}
+    known_writes = list(_saved_and_changed(story))
     for search in (
         _backward_that_raised,
-        _saved_and_changed,
+        lambda _: known_writes,
         _frozen_but_moving,
         _view_from_no_grad,
         _not_registered,
@@ -27,6 +28,13 @@ def find(story: Story) -> list[Problem]:
     ):
         for problem in search(story):
             found.setdefault((problem.kind, problem.sentence), problem)
+    if any(p.kind == "backward_will_fail" for p in known_writes):
+        # the write itself is told, and its line
+        found = {
+            k: p
+            for k, p in found.items()
+            if "was changed in place" not in k[1]
+        }
     return sorted(found.values(), key=lambda p: p.line or 0)
 
 
@@ -49,6 +57,14 @@ def _backward_that_raised(story: Story) -> Iterator[Problem]:
                 f"{loss} is not a scalar: backward() in line {e.line} raises.",
                 f"Reduce it, {loss}.sum() or {loss}.mean(), or give backward "
                 "a gradient of its shape.",
+                e.line,
+            )
+        elif "modified by an inplace" in e.error:
+            yield Problem(
+                "backward_will_fail",
+                f"a tensor that was saved for {loss} was changed in place: "
+                f"backward() in line {e.line} raises.",
+                "Write into a clone, or compute it anew after the write.",
                 e.line,
             )
         elif "second time" in e.error:
@@ -89,11 +105,21 @@ def _freed_by(story: Story, failed: Event) -> int | None:
 def _saved_and_changed(story: Story) -> Iterator[Problem]:
     """Operations whose saved tensors were written to before backward."""
     run = story.run
+    last = max(
+        (
+            e.number
+            for e in run.events
+            if e.kind in ("backward", "grad") and not e.error
+        ),
+        default=-1,
+    )
     for e in run.events:
         if not e.saved:
             continue
         end = _used_up(story, e)
-        if end is None and not _can_still_go_back(story, e):
+        # a program that has done its backward won't call it on what it
+        # computed afterwards
+        if end is None and (last >= 0 or not _can_still_go_back(story, e)):
             continue
         for write in _writes_after(story, e, end or len(run.events)):
             problem = _problem_of_write(story, e, write)
@@ -266,9 +292,19 @@ def _not_in_optimizer(story: Story) -> Iterator[Problem]:
     if not any(e.kind == "step" for e in run.events):
         return
     held = set(run.held)
-    received = {t for e in run.events for t in e.received}
-    for tensor in received - held:
+    first: dict[str, int] = {}
+    for e in run.events:
+        for t in e.received:
+            first.setdefault(t, e.number)
+    for tensor in [t for t in first if t not in held]:
         life = story.life(tensor)
+        by_hand = any(
+            tensor in e.writes and e.kind == "in_place" and not e.grad_fn
+            for e in run.events
+            if e.number > first[tensor]
+        )
+        if by_hand:
+            continue
         if life.is_parameter and tensor in run.names.values():
             name = story.name(tensor)
             yield Problem(

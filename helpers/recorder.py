@@ -9,11 +9,12 @@ is put back also when the program raises.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import sys
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType
 from typing import Any
@@ -24,9 +25,9 @@ from torch.nn.modules import module as nn_module
 from torch.optim import optimizer as torch_optimizer
 from torch.overrides import TorchFunctionMode
 
-from .capture import Caller, Identity, take
+from .capture import Caller, Identity, parts_of, take
 from .capture.names import visible
-from .capture.nodes import kept_tensors
+from .capture.nodes import accumulates, kept_tensors
 from .capture.storages import is_fake
 from .capture.tensors import (
     grad_fn_of,
@@ -34,7 +35,7 @@ from .capture.tensors import (
     is_leaf_tensor,
     is_wrapped,
 )
-from .capture.things import is_leaf, tensors_in
+from .capture.things import is_a, is_leaf, tensors_in
 from .model import Event, Life, Run, SavedVersion, Snapshot, Step, Use
 
 __all__ = ["Recorder"]
@@ -45,6 +46,7 @@ SNAPSHOT_SECONDS = 8.0  # and the time that all of them may take
 MOST_TENSORS = 2_000  # in one snapshot
 MOST_EVENTS = 200_000
 MOST_SAVED_READ = 5_000  # operations whose saved tensors are looked at
+MOST_PARTS = 12  # nodes of one operation that are looked at
 MOST_WATCHED = 1 << 20  # bytes of an array that is compared line by line
 
 _LEAVES = {
@@ -188,16 +190,16 @@ class _Mode(TorchFunctionMode):
         handler = recorder.handlers.get(func)
         if handler is None:
             handler = recorder.choose(func)
-        if recorder.quiet or handler is _pass:
+        if recorder.quiet or recorder._in_step or handler is _pass:
             return func(*args, **kwargs)
         if not recorder.following:
             return handler(recorder, func, args, kwargs)
+        tracer = sys.gettrace()
         sys.settrace(None)  # our own functions are not to be followed
         try:
             return handler(recorder, func, args, kwargs)
         finally:
-            if recorder.following:
-                sys.settrace(recorder.trace_calls)
+            sys.settrace(tracer)
 
 
 def _pass(recorder: Any, func: Any, args: Any, kwargs: Any) -> Any:
@@ -252,8 +254,12 @@ class Recorder:
         self._first_on: dict[str, _Seen] = {}
         self._later: list[_Seen] = []
         self._arrays: dict[str, weakref.ref] = {}
-        self._exported: dict[str, tuple[Any, bytes]] = {}
+        self._exported: dict[str, tuple[tuple[_Seen, _Seen], bytes]] = {}
         self._before_step: dict[int, list[Any]] = {}
+        self._in_step = False  # inside an optimizer's own code
+        self._stepper: FrameType | None = None
+        self._given: set[int] = set()
+        self._outer: FrameType | None = None
 
     # -- begin and end
 
@@ -272,7 +278,9 @@ class Recorder:
                 self._after_optimizer
             ),
         ]
+        self._linking = False  # what was there before is no operation
         self._note_names(None)
+        self._linking = True
         self._mode.__enter__()
         return self
 
@@ -281,6 +289,7 @@ class Recorder:
         if not self.lines:
             return
         if frame is not None:
+            self.line = frame.f_lineno
             self._old_trace = frame.f_trace
             self._own_frame = frame
             frame.f_trace = self._trace_lines
@@ -291,7 +300,8 @@ class Recorder:
         """Follow no lines any more; the tracer before comes back."""
         if self.following:
             self.following = False
-            sys.settrace(self._tracer)
+            if sys.gettrace() == self.trace_calls:
+                sys.settrace(self._tracer)
             frame = getattr(self, "_own_frame", None)
             if frame is not None:
                 frame.f_trace = self._old_trace
@@ -308,7 +318,7 @@ class Recorder:
             for handle in self._handles:
                 handle.remove()
         self._remember_lives()
-        self._step_frame = None
+        self._step_frame = self._stepper = self._outer = None
         self._modules.clear()
         self._paths.clear()
         self._owned.clear()
@@ -327,7 +337,9 @@ class Recorder:
         steps = [
             replace(
                 step,
-                events=tuple(dict.fromkeys(place[i] for i in step.events)),
+                events=tuple(
+                    dict.fromkeys(place[i] for i in step.events if i in place)
+                ),
             )
             for step in self.steps
         ]
@@ -347,9 +359,13 @@ class Recorder:
     # -- lines
 
     def trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self.following:  # another one took over and gave it back
+            return None
         code = frame.f_code
         if code.co_filename == self.filename:
             return self._trace_lines
+        if code.co_name == "apply" and _is_function_module(code):
+            return self._trace_function(frame)
         if code.co_name == "compile_wrapper" and _is_dynamo(code):
             return self._trace_compiled(frame)
         return None
@@ -357,11 +373,19 @@ class Recorder:
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
             self._end_step()
+            if self._outer is None:
+                self._outer = frame
+            if frame is self._outer:
+                self._modules.clear()  # a Module that raised never left
+            # a line of the program: a closure, or the step has ended
+            self._in_step = False
             self.line = self._step_line = frame.f_lineno
             self._step_first = len(self.events)
             self._step_frame = frame
         elif event == "return":
             self._end_step()
+            if self._stepper is not None and frame is not self._stepper:
+                self._in_step = True  # back from a closure
             back = frame.f_back
             if back is not None and back.f_code.co_filename == self.filename:
                 self.line = back.f_lineno
@@ -380,11 +404,72 @@ class Recorder:
 
         return leave
 
-    def _close_region(self, region: _Region) -> None:
-        mark = f"compiled: {region.name}"
-        for i in range(region.first, len(self.events)):
+    def _trace_function(self, frame: FrameType) -> Any:
+        """A custom autograd.Function is one operation, whatever it runs."""
+        names = frame.f_locals
+        ins: list[Any] = []
+        _collect(names.get("args", ()), ins)
+        before = [
+            (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
+        ]
+        name = getattr(names.get("cls"), "__name__", "Function")
+        if name == "CheckpointFunction":
+            return None  # it runs the program's own code
+        first = len(self.events)
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "return" and not self.quiet:
+                self._close_function(name, first, ins, before, arg)
+            return leave
+
+        return leave
+
+    def _close_function(
+        self,
+        name: str,
+        first: int,
+        ins: list[Any],
+        before: list[tuple[torch.Tensor, bool]],
+        result: Any,
+    ) -> None:
+        outs: list[Any] = []
+        _collect((result,), outs)
+        outs = [t for t in outs if isinstance(t, torch.Tensor)]
+        if not outs or name.startswith("BackwardHook"):
+            self._mark(first, "inside: a Function")
+            return
+        with self._looking(f"{name}.apply"):
+            self._mark(first, "inside: a Function")
+            for t in outs:  # made anew: it now has the Function's history
+                found = self.seen.get(self.identity.known(t) or "")
+                if found is not None:
+                    found.made = True
+            self._note(name, result, before, ins, outs, [])
+
+    def _mark(self, first: int, mark: str) -> None:
+        for i in range(first, len(self.events)):
             event = self._event(i)
             self.events[i] = replace(event, notes=(*event.notes, mark))
+
+    @contextlib.contextmanager
+    def _looking(self, what: str) -> Iterator[None]:
+        """Look without being seen; what fails is noted, not raised."""
+        self.quiet += 1
+        try:
+            with torch._C.DisableTorchFunction():
+                yield
+        except Exception as error:
+            if STRICT:
+                raise
+            self.notes.setdefault(
+                f"{what} in line {self.line} could not be looked at: "
+                f"{type(error).__name__}"
+            )
+        finally:
+            self.quiet -= 1
+
+    def _close_region(self, region: _Region) -> None:
+        self._mark(region.first, f"compiled: {region.name}")
 
     def printed(self, text: str) -> None:
         """Note what the program prints."""
@@ -395,14 +480,11 @@ class Recorder:
             return
         line, self._step_line = self._step_line, None
         snapshot = None
-        self.quiet += 1
-        try:
+        with self._looking("what there is"):
             if self._exported:
                 self._see_arrays()
             if not self._full:
                 snapshot = self._snapshot()
-        finally:
-            self.quiet -= 1
         self.steps.append(
             Step(
                 len(self.steps),
@@ -466,15 +548,19 @@ class Recorder:
             variables = self._variables()
         self._names = {}
         for name, thing in variables.items():
-            if isinstance(thing, torch.nn.Module):
-                self._note_module(name, thing)
-            elif isinstance(thing, torch.optim.Optimizer):
-                self._note_optimizer(thing)
-            for path, leaf in tensors_in(name, thing):
-                self._call(leaf, path)
-                grad = gradient_of(leaf)
-                if grad is not None:
-                    self._call(grad, f"{path}.grad")
+            with self._looking(name):
+                self._note_variable(name, thing)
+
+    def _note_variable(self, name: str, thing: Any) -> None:
+        if is_a(thing, torch.nn.Module):
+            self._note_module(name, thing)
+        elif is_a(thing, torch.optim.Optimizer):
+            self._note_optimizer(thing)
+        for path, leaf in tensors_in(name, thing):
+            self._call(leaf, path)
+            grad = gradient_of(leaf)
+            if grad is not None:
+                self._call(grad, f"{path}.grad")
 
     def _call(self, leaf: Any, name: str) -> None:
         found = self._see(leaf)
@@ -494,8 +580,7 @@ class Recorder:
         known = self._paths.get(id(module))
         if known is not None and known[0]() is module:
             return
-        for path, part in module.named_modules():
-            where = f"{name}.{path}" if path else name
+        for where, part in parts_of(name, module):
             self._paths.setdefault(id(part), (weakref.ref(part), where))
 
     def _enter_module(self, module: Any, args: Any) -> None:
@@ -507,6 +592,7 @@ class Recorder:
         else:
             path = type(module).__name__
         self._modules.append((path, module))
+        self._given |= {id(a) for a in args if is_a(a, torch.nn.Parameter)}
 
     def _leave_module(self, module: Any, args: Any, result: Any) -> None:
         if self._modules and self._modules[-1][1] is module:
@@ -526,7 +612,9 @@ class Recorder:
             self._owned[id(outer)] = owned
         notes = []
         for t in tensors:
-            if isinstance(t, torch.nn.Parameter) and id(t) not in owned:
+            if not isinstance(t, torch.nn.Parameter) or id(t) in owned:
+                continue
+            if id(t) not in self._given and self._see(t).id not in self.held:
                 owned |= {id(p) for p in outer.parameters()}
                 if id(t) not in owned:
                     notes.append(f"not registered: {self.identity.of(t)}")
@@ -535,7 +623,8 @@ class Recorder:
     # -- optimizers
 
     def _before_optimizer(self, optimizer: Any, args: Any, kw: Any) -> None:
-        self.quiet += 1
+        self._in_step = True
+        self._stepper = self._step_frame
         self.optimizers.add(id(optimizer))
         self._note_optimizer(optimizer)
         self._before_step[id(optimizer)] = [
@@ -546,6 +635,7 @@ class Recorder:
 
     def _after_optimizer(self, optimizer: Any, args: Any, kw: Any) -> None:
         before = self._before_step.pop(id(optimizer), None)
+        self._in_step, self._stepper = False, None
         if before is None:
             return
         moved = [(p, g) for p, v, g in before if p._version != v]
@@ -569,7 +659,7 @@ class Recorder:
                 notes=frozen,
             )
         )
-        self.quiet -= 1
+        self._in_step = False
 
     # -- tensors
 
@@ -600,7 +690,8 @@ class Recorder:
             source, name = self._array_under(leaf), "from_numpy"
             if source is not None:
                 found.storage = source.storage
-        if source is None:
+                self._watch_bytes(source.storage or "", leaf)
+        if source is None or not self._linking:
             self._first_on.setdefault(found.storage or "", found)
             return
         tensor = source.ref()
@@ -623,9 +714,12 @@ class Recorder:
 
     def _array_under(self, leaf: torch.Tensor) -> _Seen | None:
         """The array that left torch or came in, on whose bytes it lies."""
-        if leaf.device.type != "cpu" or not leaf.numel():
+        try:
+            if leaf.device.type != "cpu" or not leaf.numel():
+                return None
+            address = torch.Tensor.data_ptr(leaf)
+        except (RuntimeError, NotImplementedError):
             return None
-        address = leaf.data_ptr()
         for ref in self._arrays.values():
             array = ref()
             if array is not None:
@@ -656,7 +750,7 @@ class Recorder:
             storage,
             counter,
             None if source is None else source.id,
-            leaf.shape,
+            _sizes(leaf),
             leaf.dtype,
             type(leaf).__name__,
         )
@@ -753,7 +847,7 @@ class Recorder:
         self.quiet += 1
         try:
             self._note(name, result, before, ins, outs, written)
-            if self._left and any(type(a) is float for a in args):
+            if self._left:
                 self._link_left(args)
         except Exception as error:  # what we can't see must not stop it
             if STRICT:
@@ -797,6 +891,12 @@ class Recorder:
             outputs.append((found.id, flag))
             if flag and not kept:
                 kept = not is_leaf_tensor(t) or any(t is b for b, _ in before)
+        recording = torch.is_grad_enabled()
+        if written and not recording and kept:
+            kept = False  # nothing is recorded: others' history ends here
+            history = any(
+                flag and all(t is not w for w in written) for t, flag in before
+            )
         cut = self._cut(name, outs) if history and not kept else ""
         kind = "operation"
         writes: tuple[Any, ...] = ()
@@ -814,8 +914,9 @@ class Recorder:
             self._leave(name, result, inputs, before)
             if isinstance(result, numpy.ndarray):
                 outputs.append((self._see(result).id, False))
-        saved, grad_fn = self._saved(results[0], first) if kept else ((), "")
-        recording = torch.is_grad_enabled()
+        saved, grad_fn = (), ""
+        if kept:
+            saved, grad_fn = self._saved(name, results[0], first, before)
         notes: tuple[str, ...] = ()
         if self._modules or not recording:
             notes = self._notes_on(before, results)
@@ -859,7 +960,7 @@ class Recorder:
                 _LATER,
                 f"c{self._counters}",
                 None,
-                t.shape,
+                _sizes(t),
                 t.dtype,
                 type(t).__name__,
             )
@@ -899,6 +1000,8 @@ class Recorder:
 
     def _cut(self, name: str, outs: list[torch.Tensor]) -> str:
         label = _LABELS.get(name)
+        if name == "data" and _asked_by_torch():
+            return ""  # deepcopy and lazy Modules do that, not the program
         if label in ("detach", "data", "item", "numpy"):
             return label
         if torch.is_inference_mode_enabled():
@@ -922,7 +1025,7 @@ class Recorder:
             block = self.identity.of_block([tensor, result])
             found = self._see(result)
             found.storage = self._see(tensor).storage = block
-            self._watch_array(block, result)
+            self._watch_bytes(block, tensor)
         elif isinstance(result, float):
             self._left = [*self._left[-50:], (result, Use(*inputs[0]))]
 
@@ -930,8 +1033,12 @@ class Recorder:
         return bool(self._left) and any(type(a) is float for a in args)
 
     def _link_left(self, args: Any) -> None:
-        for value, use in self._left:
-            if any(a is value for a in args) and self.events:
+        numbers = []
+        for a in args:
+            numbers += a if type(a) in (list, tuple) else [a]
+        numbers = [a for a in numbers if type(a) is float]
+        for value, use in self._left if numbers else ():
+            if any(a is value for a in numbers) and self.events:
                 last = self._event(len(self.events) - 1)
                 self.events[-1] = replace(
                     last,
@@ -939,25 +1046,37 @@ class Recorder:
                     notes=(*last.notes, f"left torch: {use.tensor}"),
                 )
 
-    def _watch_array(self, storage: str, array: numpy.ndarray) -> None:
-        if array.nbytes <= MOST_WATCHED and not array.dtype.hasobject:
-            self._exported[storage] = (weakref.ref(array), array.tobytes())
+    def _watch_bytes(self, storage: str, tensor: torch.Tensor) -> None:
+        """Watch the bytes of a storage that an array looks at, too."""
+        now = self._bytes_of(tensor)
+        if now is not None:
+            found = self._see(tensor)
+            first = self._first_on.get(storage, found)
+            self._exported[storage] = ((first, found), now)
+
+    @staticmethod
+    def _bytes_of(tensor: torch.Tensor) -> bytes | None:
+        storage = torch.Tensor.untyped_storage(tensor)
+        size = storage.nbytes()
+        if tensor.device.type != "cpu" or not 0 < size <= MOST_WATCHED:
+            return None
+        return ctypes.string_at(storage.data_ptr(), size)
 
     def _see_arrays(self) -> None:
         """Find writes through NumPy, which no version counter notices."""
-        for storage, (ref, bytes_before) in list(self._exported.items()):
-            array = ref()
-            if array is None:
+        for storage, (pair, bytes_before) in list(self._exported.items()):
+            living = [t for found in pair if (t := found.ref()) is not None]
+            now = self._bytes_of(living[0]) if living else None
+            if now is None:
                 del self._exported[storage]
                 continue
-            now = array.tobytes()
             if now == bytes_before:
                 continue
-            self._exported[storage] = (ref, now)
+            self._exported[storage] = (pair, now)
             step = range(self._step_first, len(self.events))
             if any(self._writes_to(self._event(i), storage) for i in step):
                 continue
-            found = self._see(array)
+            found = pair[0]
             self._add(
                 Event(
                     len(self.events),
@@ -974,7 +1093,13 @@ class Recorder:
             self._storage(self.seen[i]) == storage for i in event.writes
         )
 
-    def _saved(self, result: torch.Tensor, made: _Seen) -> tuple[Any, str]:
+    def _saved(
+        self,
+        name: str,
+        result: torch.Tensor,
+        made: _Seen,
+        before: list[tuple[torch.Tensor, bool]],
+    ) -> tuple[Any, str]:
         """What the operation saved for backward, with its versions, and the
         name of its grad_fn.
         """
@@ -984,13 +1109,35 @@ class Recorder:
         self._saved_read += 1
         found = []
         if self._saved_read <= MOST_SAVED_READ:
-            for label, tensor in kept_tensors(node):
+            for label, tensor in self._kept_behind(node, name, before):
                 if not tensor.is_inference():
                     other = made if label[:6] == "result" else None
                     known = other or self._known_by_bytes(tensor)
                     if known is not None:
                         found.append((label, known.id, tensor._version))
         return found, type(node).__name__
+
+    def _kept_behind(
+        self, node: Any, name: str, before: list[tuple[torch.Tensor, bool]]
+    ) -> list[tuple[str, torch.Tensor]]:
+        """What the node saved; of an operation made of several, all nodes
+        down to those of its inputs.
+        """
+        found = kept_tensors(node)
+        kind = type(node).__name__.lower()
+        if kind.startswith(name.strip("_")) or len(before) < 2:
+            return found
+        ends = {grad_fn_of(t) for t, _ in before}
+        ahead = [n for n, _ in node.next_functions]
+        for _ in range(MOST_PARTS):
+            if not ahead:
+                break
+            part = ahead.pop()
+            if part is None or part in ends or accumulates(part):
+                continue
+            found = found + [(f"part {k}", t) for k, t in kept_tensors(part)]
+            ahead += [n for n, _ in part.next_functions]
+        return found
 
     def _known_by_bytes(self, tensor: torch.Tensor) -> _Seen | None:
         """The tensor whose version counter a saved one has: by its object,
@@ -1133,6 +1280,8 @@ def _handler(func: Any) -> Callable[..., Any]:
         return _operation(attribute) if attribute in _VIEWS else _pass
     if name == "__set__":
         return _SETTERS.get(attribute, _pass)
+    if name == "__delete__":
+        return _set_grad if attribute == "grad" else _pass
     if name in _QUIET:
         return _pass
     return _SPECIAL.get(name) or _operation(name)
@@ -1161,8 +1310,24 @@ def _set_grad(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _set_data(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
     result = func(*args, **kwargs)
-    found = recorder._see(args[0])
-    found.storage = recorder.identity.of_storage(args[0])
+    with recorder._looking(".data ="):
+        target, value = recorder._see(args[0]), recorder._see(args[1])
+        target.storage = recorder.identity.of_storage(args[0])
+        history = args[1].requires_grad
+        recorder._add(
+            Event(
+                len(recorder.events),
+                "in_place",
+                "data",
+                recorder.line,
+                recorder._module_path(),
+                _mode_name(),
+                (Use(value.id, history),),
+                (Use(target.id, args[0].requires_grad),),
+                (target.id,),
+                cut="data" if history else "",
+            )
+        )
     return result
 
 
@@ -1207,6 +1372,15 @@ _SETTERS = {
 
 
 # -- small helpers
+
+
+def _asked_by_torch() -> bool:
+    """Say whether torch's own Python code made the call that is noted."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    home = os.path.dirname(torch.__file__)  # noqa: PTH120
+    return frame is not None and frame.f_code.co_filename.startswith(home)
 
 
 def _is_fake(leaf: Any) -> bool:
@@ -1283,6 +1457,13 @@ def _mode_name() -> str:
     return "grad" if torch.is_grad_enabled() else "no_grad"
 
 
+def _sizes(leaf: torch.Tensor) -> Any:
+    try:
+        return leaf.shape
+    except (RuntimeError, NotImplementedError):  # lazy, nested
+        return ()
+
+
 def _last_state(leaf: Any) -> tuple[Any, ...] | None:
     """What only a living tensor can tell: its flags at the end."""
     if not isinstance(leaf, torch.Tensor):
@@ -1326,6 +1507,12 @@ def _shape(sizes: Any) -> tuple[int, ...]:
         return ()
 
 
+def _is_function_module(code: CodeType) -> bool:
+    return code.co_filename.endswith(
+        os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
+    )
+
+
 def _is_dynamo(code: CodeType) -> bool:
     return code.co_filename.endswith(
         os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
@@ -1340,7 +1527,14 @@ def _with_regions(
     """
     merged: list[Event] = []
     place: dict[int, int] = {}
+    inside = []
     for event in events:
+        if any(n.startswith("inside: ") for n in event.notes):
+            inside.append(event.number)
+            continue
+        for number in inside:
+            place[number] = len(merged)
+        inside.clear()
         mark = next((n for n in event.notes if n.startswith("compiled")), "")
         last = merged[-1] if merged else None
         if mark and last is not None and last.name == mark:
@@ -1358,4 +1552,7 @@ def _with_regions(
                 replace(event, name=mark or event.name, number=len(merged))
             )
         place[event.number] = len(merged) - 1
+    for number in inside:
+        if merged:
+            place[number] = len(merged) - 1
     return merged, place

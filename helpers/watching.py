@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import linecache
 import sys
@@ -23,7 +22,10 @@ __all__ = ["Recording", "record", "record_code"]
 
 FEW_OPERATIONS = 12  # up to so many are drawn one by one
 
+MOST_SOURCES = 200
+
 _numbers = itertools.count()
+_sources: list[str] = []
 
 
 class Recording:
@@ -178,8 +180,8 @@ class record:
         self._recorder = Recorder(
             frame.f_code.co_filename, lambda: frame.f_locals
         )
-        self._usual = sys.stdout
-        sys.stdout = _Tee(self._usual, self._recorder)
+        self._tee = _Tee(sys.stdout, self._recorder)
+        sys.stdout = self._tee
         self._recorder.__enter__()
         self._recorder.start_lines(frame)
         return self._recording
@@ -190,7 +192,7 @@ class record:
         try:
             recorder.__exit__(kind, error, trace)
         finally:
-            sys.stdout = self._usual
+            self._tee.stop()
         locals_of(frame)  # leaves no copy of the variables in the frame
         source = "".join(linecache.getlines(recorder.filename))
         recording.error = error
@@ -220,8 +222,7 @@ def record_code(
     'cut'
     """
     filename = f"<recorded {next(_numbers)}>"
-    lines = source.splitlines(keepends=True)
-    linecache.cache[filename] = (len(source), None, lines, filename)
+    remember_source(filename, source)
     space = {} if namespace is None else namespace
     space.setdefault("__name__", "__main__")
     recording = Recording()
@@ -235,6 +236,15 @@ def record_code(
     return recording
 
 
+def remember_source(filename: str, source: str) -> None:
+    """Let tracebacks show the lines of recorded source, of the last ones."""
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    _sources.append(filename)
+    while len(_sources) > MOST_SOURCES:
+        linecache.cache.pop(_sources.pop(0), None)
+
+
 def watch(
     recording: Recording,
     filename: str,
@@ -244,8 +254,8 @@ def watch(
 ) -> None:
     """Run ``work``, whose code is in ``filename``, and fill the recording."""
     recorder = Recorder(filename, lambda: space)
-    usual = sys.stdout
-    sys.stdout = _Tee(usual, recorder)
+    tee = _Tee(sys.stdout, recorder)
+    sys.stdout = tee  # type: ignore[assignment]
     error: BaseException | None = None
     try:
         with recorder:
@@ -257,7 +267,7 @@ def watch(
             finally:
                 recorder.stop_lines()
     finally:
-        sys.stdout = usual
+        tee.stop()
     recording.error = error
     recording._identity = recorder.identity
     recording._run = recorder.run(source, _told(error))
@@ -269,23 +279,23 @@ def _told(error: BaseException | None) -> str:
     return "" if error is None else f"{type(error).__name__}: {error}"
 
 
-class _Tee(io.TextIOBase):
-    """Prints as usual, and tells the recorder."""
+class _Tee:
+    """Prints as usual, and tells the recorder; else it is what it replaces."""
 
     def __init__(self, usual: Any, recorder: Recorder) -> None:
         self._usual = usual
         self._recorder = recorder
 
     def write(self, text: str) -> int:
-        self._recorder.printed(text)
+        if self._recorder is not None:
+            self._recorder.printed(text)
         return self._usual.write(text)
 
-    def flush(self) -> None:
-        self._usual.flush()
+    def stop(self) -> None:
+        """Put back what was there, or only forward where another one is."""
+        self._recorder = None
+        if sys.stdout is self:
+            sys.stdout = self._usual
 
-    def isatty(self) -> bool:
-        return self._usual.isatty()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return getattr(self._usual, "encoding", "utf-8")
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._usual, name)

@@ -1,4 +1,4 @@
-"""PyTorch's own operator database, recorded: 702 operators, about 37,800 samples.
+"""PyTorch's own operator database under the recorder: 702 operators.
 
 Every operator runs, with a few of its samples; all of them run with
 ``ALL_OPERATOR_SAMPLES=1``.  Each sample is run twice from the same random

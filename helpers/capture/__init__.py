@@ -26,7 +26,7 @@ from .tensors import (
 )
 from .things import Leaf, is_a, is_leaf, refusal, tensors_in
 
-__all__ = ["Caller", "Identity", "look_at", "take"]
+__all__ = ["Caller", "Identity", "look_at", "parts_of", "take"]
 
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
 MOST_ASKED = 300  # of those that were asked for
@@ -312,7 +312,7 @@ class _Taking:
             if is_a(thing, torch.nn.Module) and id(thing) not in handed_in:
                 self.modules.append((name, thing, False))
         for name, module, _ in self.modules:
-            for where, part in _parts_of(name, module):
+            for where, part in parts_of(name, module):
                 for leaf in part._parameters.values():
                     found = self.found.get(id(leaf))
                     if found is not None and not found.module:
@@ -322,7 +322,7 @@ class _Taking:
         return {
             where: _module_text(part)
             for name, module, _ in self.modules
-            for where, part in _parts_of(name, module)
+            for where, part in parts_of(name, module)
         }
 
 
@@ -398,9 +398,10 @@ def _names_in(caller: Caller) -> dict[int, list[str]]:
     return known
 
 
-def _parts_of(
+def parts_of(
     name: str, module: torch.nn.Module
 ) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Yield each part of a Module with its path."""
     if "_modules" not in vars(module):  # before its __init__ has run
         return
     for path, part in module.named_modules():

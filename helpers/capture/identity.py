@@ -129,10 +129,10 @@ class _Storage:
     def expired(self) -> bool:
         return torch.UntypedStorage._expired(self._handle)
 
-    def __del__(self) -> None:
+    def __del__(self, free: Any = torch.UntypedStorage._free_weak_ref) -> None:
         handle = getattr(self, "_handle", None)
         if handle is not None:
-            torch.UntypedStorage._free_weak_ref(handle)
+            free(handle)
 
 
 class _Alive:
