@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: help lab test refresh golden lint bench pins clean
+.PHONY: help lab test refresh golden lint bench opinfo pins clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -30,6 +30,9 @@ golden: $(READY) ## write the golden texts and pictures anew; then read the diff
 
 bench: $(READY) ## time the pictures, as ratios measured in one run
 	$(BIN)/python tests/bench.py
+
+opinfo: $(READY) ## record every sample of every torch operator (about half an hour)
+	ALL_OPERATOR_SAMPLES=1 $(BIN)/python -m pytest -q -p no:nbval tests/test_operators.py
 
 pins: $(READY) ## write constraints.txt anew from pyproject.toml
 	$(BIN)/pip install --quiet uv

@@ -104,6 +104,13 @@ def _state() -> dict[str, Any]:
 
 
 def _tensor_state(t: torch.Tensor) -> Any:
+    try:
+        return _readable_state(t)
+    except RuntimeError:  # a view that torch refuses to explain
+        return None
+
+
+def _readable_state(t: torch.Tensor) -> Any:
     grad = t.grad if t.is_leaf or t.retains_grad else None
     small = t.layout is torch.strided and not t.is_nested
     small = small and t.device.type == "cpu" and t.numel() < 1000
