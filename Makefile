@@ -28,7 +28,8 @@ lint: $(READY) ## check style and format of code and notebooks
 golden: $(READY) ## write the golden texts and pictures anew; then read the diff
 	$(BIN)/python -m pytest -q -n 2 -p no:nbval --write-golden tests
 
-bench: $(READY) ## time the pictures, as ratios measured in one run
+bench: $(READY) ## time pictures and recordings, as ratios measured in one run
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python tests/bench.py
 
 opinfo: $(READY) ## record every sample of every torch operator (about half an hour)

@@ -480,11 +480,12 @@ class Recorder:
             return
         line, self._step_line = self._step_line, None
         snapshot = None
-        with self._looking("what there is"):
-            if self._exported:
-                self._see_arrays()
-            if not self._full:
-                snapshot = self._snapshot()
+        if self._exported or not self._full:  # else a line costs little
+            with self._looking("what there is"):
+                if self._exported:
+                    self._see_arrays()
+                if not self._full:
+                    snapshot = self._snapshot()
         self.steps.append(
             Step(
                 len(self.steps),

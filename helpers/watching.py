@@ -60,6 +60,16 @@ class Recording:
             )
         return self._run
 
+    def _finish(
+        self, recorder: Recorder, source: str, error: BaseException | None
+    ) -> None:
+        """Take what was recorded; it is put in order when it is asked for."""
+        told = _told(error)
+        recorder.namespace = dict  # holds on to nothing of the program's
+        self.error = error
+        self._identity = recorder.identity
+        self._make = lambda: recorder.run(source, told)
+
     @property
     def is_finished(self) -> bool:
         """False while the program is still being recorded."""
@@ -195,11 +205,7 @@ class record:
             self._tee.stop()
         locals_of(frame)  # leaves no copy of the variables in the frame
         source = "".join(linecache.getlines(recorder.filename))
-        recording.error = error
-        recording._identity = recorder.identity
-        told = _told(error)
-        recorder.namespace = dict  # holds on to nothing of the caller's
-        recording._make = lambda: recorder.run(source, told)
+        recording._finish(recorder, source, error)
         del self._recorder
 
 
@@ -268,9 +274,7 @@ def watch(
                 recorder.stop_lines()
     finally:
         tee.stop()
-    recording.error = error
-    recording._identity = recorder.identity
-    recording._run = recorder.run(source, _told(error))
+    recording._finish(recorder, source, error)
     if error is not None and not isinstance(error, Exception):
         raise error
 
