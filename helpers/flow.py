@@ -6,6 +6,9 @@ Pure functions of a :class:`~helpers.model.Run`: plain data in, no torch.
 
 from __future__ import annotations
 
+import ast
+import functools
+import re
 from dataclasses import replace
 
 from .diagnosis import Story
@@ -43,7 +46,47 @@ def memory_after(run: Run, step: int) -> Snapshot:
     # in order of first appearance, so that rows keep their place
     objects = sorted(found.objects, key=lambda t: int(t.id[1:]))
     marks = _marks(before, found)
-    return _few(replace(found, objects=tuple(objects), marks=marks))
+    found = replace(found, objects=tuple(objects), marks=marks)
+    return _few(_about(run, found))
+
+
+def _about(run: Run, snapshot: Snapshot) -> Snapshot:
+    """Leave out what the code neither names nor uses, as a notebook's other
+    cells may have made it, unless it shares memory with what is shown.
+    """
+    words = _words(run.source)
+    if words is None:
+        return snapshot
+    used = {
+        use.tensor for e in run.events for use in (*e.inputs, *e.outputs)
+    }.union(*(e.writes for e in run.events))
+    kept = [
+        t
+        for t in snapshot.objects
+        if t.id in used or any(_root(name) in words for name in t.names)
+    ]
+    shared = {t.storage for t in kept if t.storage is not None}
+    ids = {t.id for t in kept}
+    objects = tuple(
+        t for t in snapshot.objects if t.id in ids or t.storage in shared
+    )
+    return replace(snapshot, objects=objects)
+
+
+@functools.lru_cache(maxsize=16)
+def _words(source: str) -> frozenset[str] | None:
+    """Return the names that code speaks of; None where it can't be read."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return frozenset(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name)
+    )
+
+
+def _root(name: str) -> str:
+    return re.split(r"\W", name, maxsplit=1)[0]
 
 
 def _few(snapshot: Snapshot) -> Snapshot:

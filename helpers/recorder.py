@@ -1147,7 +1147,7 @@ class Recorder:
         known = self.seen.get(self.identity.known(tensor) or "")
         if known is not None:
             return known
-        return self._first_on.get(self.identity.of_storage(tensor) or "")
+        return self._first_on.get(self.identity.known_storage(tensor) or "")
 
     def _notes_on(
         self,

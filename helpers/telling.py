@@ -7,6 +7,7 @@ from .model import Event, Step
 
 __all__ = ["tell"]
 
+MOST_NAMED = 5
 MOST_TOLD = 4  # events of one line that are told one by one
 
 
@@ -23,7 +24,8 @@ def tell(story: Story, step: Step) -> str:
     told = list(dict.fromkeys(t for t in told if t))
     parts += told[:MOST_TOLD]
     if len(told) > MOST_TOLD:
-        parts.append(f"And {len(told) - MOST_TOLD} more operations.")
+        more = len(told) - MOST_TOLD
+        parts.append(f"And {more} more operation{'s' * (more > 1)}.")
     last = step.number == len(story.run.steps) - 1
     if last and story.run.error:
         parts.append(f"This line raises {story.run.error.splitlines()[0]}")
@@ -65,8 +67,12 @@ def _told_group(story: Story, group: list[Event]) -> str:
         for u in e.outputs
         if u.tensor not in used or story.is_named(u.tensor)
     ]
-    steps = ", ".join(e.name for e in group)
-    return f"{steps}: {_names(story, outs)} from {_names(story, ins)}."
+    steps = list(dict.fromkeys(e.name for e in group))
+    more = ", …" if len(steps) > MOST_NAMED else ""
+    what = ", ".join(steps[:MOST_NAMED]) + more
+    if not outs:
+        return f"{what} use {_names(story, ins)}."
+    return f"{what}: {_names(story, outs)} from {_names(story, ins)}."
 
 
 def _told_cut(story: Story, e: Event) -> str:

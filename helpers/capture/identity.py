@@ -60,6 +60,15 @@ class Identity:
                 found.append((name, leaf))
         return found
 
+    def known_storage(self, leaf: torch.Tensor) -> str | None:
+        """Return the id of a tensor's storage that was seen before."""
+        try:
+            storage = torch.Tensor.untyped_storage(leaf)
+        except (RuntimeError, NotImplementedError, ValueError):
+            return None
+        entry = self._memory.get(storage._cdata)
+        return entry[1] if entry and not entry[0].expired() else None
+
     def of_storage(self, leaf: torch.Tensor) -> str | None:
         """Return the id of a tensor's storage; None where it has none."""
         try:

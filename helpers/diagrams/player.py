@@ -212,10 +212,10 @@ _SCRIPT = """
     var stage = root.querySelector(".stage");
     stage.textContent = "";
     var title = "font-weight:bold;color:" + look.soft + ";margin:6px 0 4px";
-    var columns = make("div", "display:flex;gap:18px;flex-wrap:wrap", stage);
-    var left = make("div", "flex:1 1 300px;min-width:0;max-width:460px",
-      columns);
-    var right = make("div", "flex:2 1 480px;min-width:0", columns);
+    var columns = make("div", "display:flex;gap:0 18px;flex-wrap:wrap",
+      stage);
+    var left = make("div", "flex:1 1 300px;min-width:0", columns);
+    var right = make("div", "flex:2 1 640px;min-width:0", columns);
     make("div", title, left, "program");
     var code = make("div", "overflow:auto;max-height:340px;font-family:" +
       look.mono + ";font-size:12px;line-height:1.7;white-space:pre", left);
@@ -232,11 +232,19 @@ _SCRIPT = """
       "background:transparent;color:" + look.ink + ";font-family:" +
       look.mono, left);
     make("div", title, right, "graph");
-    var graph = make("img", "max-width:100%;display:block", right);
+    var graph = frame();
     make("div", title, right, "memory");
-    var memory = make("img", "max-width:100%;display:block", right);
+    var memory = frame();
     var bar = make("div", "display:flex;gap:8px;align-items:center;" +
       "margin-top:12px", stage);
+    function frame() {  // shrinks a picture as far as it stays readable
+      var img = make("img", "max-width:100%;display:block",
+        make("div", "overflow-x:auto", right));
+      img.addEventListener("load", function () {
+        img.style.minWidth = Math.round(img.naturalWidth * 0.7) + "px";
+      });
+      return img;
+    }
     function button(text, label, by) {
       var b = make("button", "font-size:15px;padding:3px 12px;" +
         "cursor:pointer;color:" + look.ink + ";background:" + look.card +
