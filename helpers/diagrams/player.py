@@ -212,6 +212,9 @@ _SCRIPT = """
     var stage = root.querySelector(".stage");
     stage.textContent = "";
     var title = "font-weight:bold;color:" + look.soft + ";margin:6px 0 4px";
+    // above the pictures, whose height changes under the reader's mouse
+    var bar = make("div", "display:flex;gap:8px;align-items:center;" +
+      "margin-bottom:8px", stage);
     var columns = make("div", "display:flex;gap:0 18px;flex-wrap:wrap",
       stage);
     var left = make("div", "flex:1 1 300px;min-width:0", columns);
@@ -235,8 +238,6 @@ _SCRIPT = """
     var graph = frame();
     make("div", title, right, "memory");
     var memory = frame();
-    var bar = make("div", "display:flex;gap:8px;align-items:center;" +
-      "margin-top:12px", stage);
     function frame() {  // shrinks a picture as far as it stays readable
       var img = make("img", "max-width:100%;display:block",
         make("div", "overflow-x:auto", right));
