@@ -46,6 +46,8 @@ def memory_after(run: Run, step: int) -> Snapshot:
     # in order of first appearance, so that rows keep their place
     objects = sorted(found.objects, key=lambda t: int(t.id[1:]))
     marks = _marks(before, found)
+    if step == 0:  # there is no picture of what was there before
+        marks = {i: m for i, m in marks.items() if i not in run.before}
     found = replace(found, objects=tuple(objects), marks=marks)
     return _few(_about(run, found))
 

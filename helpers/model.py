@@ -372,7 +372,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """A program and all that it did: plain data, to be saved and sent."""
+    """A program and all that it did: plain data, to be saved and sent.
+
+    ``before`` are the ids of the tensors and storages that were there already.
+    """
 
     source: str
     events: tuple[Event, ...] = ()
@@ -384,3 +387,4 @@ class Run:
     held: tuple[str, ...] = ()
     error: str = ""
     notes: tuple[str, ...] = ()
+    before: frozenset[str] = frozenset()

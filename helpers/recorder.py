@@ -281,6 +281,9 @@ class Recorder:
         self._linking = False  # what was there before is no operation
         self._note_names(None)
         self._linking = True
+        self._before = frozenset(self.seen) | {
+            self._storage(found) or "" for found in self.seen.values()
+        }
         self._mode.__enter__()
         return self
 
@@ -354,6 +357,7 @@ class Recorder:
             tuple(self.held),
             error,
             tuple(self.notes),
+            self._before,
         )
 
     # -- lines

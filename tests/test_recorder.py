@@ -377,3 +377,10 @@ def test_a_module_around_the_operations():
         y = net(x)
     assert [o.module for o in recording.operations] == ["net.0", "net.1"]
     assert y.requires_grad
+
+
+def test_the_first_line_did_not_make_what_was_there_before():
+    old = torch.ones(2)
+    recording = record_code("new = old + 1", {"old": old})
+    told = recording.draw_memory(0).text
+    assert told.count("new on this line") == 1
