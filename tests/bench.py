@@ -17,9 +17,6 @@ import warnings
 from collections.abc import Callable
 
 import torch
-import torchlens
-import torchview
-import torchvista
 from torch import nn
 
 from helpers import draw_graph, draw_memory, record_code
@@ -119,6 +116,11 @@ def recorded(work: Callable[[], object]) -> None:
 
 def recordings() -> None:
     """Print what watching a Module costs, ours and other tools'."""
+    # installed by make bench only
+    import torchlens
+    import torchview
+    import torchvista
+
     warnings.simplefilter("ignore")
     sys.setrecursionlimit(20 * OPERATIONS)  # torchvista recurses on a chain
     chain, x = Chain(), torch.ones(10, requires_grad=True)
