@@ -74,7 +74,6 @@ _LABELS = {
 }
 # Attributes that are read as an operation makes a tensor.
 _VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
-_IN_PLACE = {"__setitem__", "requires_grad_", "retain_grad"}
 # Questions that change nothing and answer with no tensor.
 _QUIET = {
     "__repr__",

@@ -384,3 +384,23 @@ def test_the_first_line_did_not_make_what_was_there_before():
     recording = record_code("new = old + 1", {"old": old})
     told = recording.draw_memory(0).text
     assert told.count("new on this line") == 1
+
+
+def test_memory_leaves_out_what_the_code_neither_names_nor_uses():
+    space = {"elsewhere": torch.ones(2), "x": torch.ones(2)}
+    told = record_code("y = x + 1", space).draw_memory().text
+    assert "x: " in told
+    assert "elsewhere" not in told
+
+
+def test_memory_shows_what_a_function_uses_that_the_code_does_not_name():
+    hidden = torch.ones(2)
+    space = {"hidden": hidden, "add": lambda: hidden + 1}
+    told = record_code("y = add()", space).draw_memory().text
+    assert "hidden: " in told
+
+
+def test_memory_shows_what_shares_a_storage_with_the_code():
+    x = torch.ones(2)
+    told = record_code("y = x + 1", {"x": x, "view": x[:1]}).draw_memory().text
+    assert "view: " in told

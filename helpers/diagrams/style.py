@@ -41,7 +41,6 @@ NAME_SIZE = 14.0
 TEXT_SIZE = 12.0
 SMALL_SIZE = 11.0  # nothing is smaller than this at 100 %
 
-SNOWFLAKE = "❄"
 SCISSORS = "✂"
 ELLIPSIS = "…"
 
