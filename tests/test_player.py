@@ -117,9 +117,3 @@ def test_boxes_keep_their_place_from_step_to_step():
         for f in frames[1:]
     ]
     assert len({p.groups() for p in places}) == 1
-
-
-def test_operations_whose_results_have_no_name_are_told_by_their_inputs():
-    code = "import torch\nx = torch.ones(2)\nx.sin().to(torch.float32).item()"
-    told = record_code(code).player().text
-    assert ": from" not in told
