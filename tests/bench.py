@@ -147,7 +147,7 @@ def recordings() -> None:
         times = theirs / ours
         print(f"{name:34} {theirs * each:8.1f} µs, {times:.1f} × record")
 
-    net, images = resnet(), torch.randn(2, 3, 128, 128)
+    net, images = resnet(), torch.randn(2, 3, 224, 224)
     step = lambda: net(images).sum().backward()  # noqa: E731
     row(
         "forward and backward of a ResNet",
@@ -159,7 +159,7 @@ def recordings() -> None:
 
 def row(name: str, drawing: float, other: float, what: str) -> None:
     """Print one ratio."""
-    print(f"{name:34} {drawing / other:8.1f} × {what}")
+    print(f"{name:34} {drawing / other:8.2f} × {what}")
 
 
 def main() -> None:

@@ -404,3 +404,98 @@ def test_memory_shows_what_shares_a_storage_with_the_code():
     x = torch.ones(2)
     told = record_code("y = x + 1", {"x": x, "view": x[:1]}).draw_memory().text
     assert "view: " in told
+
+
+def saved_by(recording, line):
+    """What an operation in a line saved: labels, names, and versions."""
+    lives = {life.counter: life.names for life in recording.run.lives.values()}
+    return [
+        [(s.label, *lives[s.counter], s.version) for s in event.saved]
+        for event in recording.run.events
+        if event.line == line and event.kind == "operation"
+    ][0]
+
+
+def test_a_product_saves_its_own_factors_and_not_those_of_a_square():
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "y = torch.ones(2, requires_grad=True)\n"
+        "a = x * x\n"
+        "b = x * y\n"
+        "c = y * x\n"
+        "d = y * y\n"
+    )
+    assert saved_by(recording, 4) == [("other", "x", 0), ("self", "x", 0)]
+    assert saved_by(recording, 5) == [("other", "y", 0), ("self", "x", 0)]
+    assert saved_by(recording, 6) == [("other", "x", 0), ("self", "y", 0)]
+    assert saved_by(recording, 7) == [("other", "y", 0), ("self", "y", 0)]
+
+
+def test_what_is_saved_again_has_the_version_of_then():
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "k = torch.ones(2)\n"
+        "a = x * k\n"
+        "k.add_(1)\n"
+        "b = x * k\n"
+    )
+    assert saved_by(recording, 4) == [("other", "k", 0)]
+    assert saved_by(recording, 6) == [("other", "k", 1)]
+
+
+def test_what_hooks_pack_is_not_told_as_saved():
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2, requires_grad=True)\n"
+        "a = x.exp()\n"
+        "pack = torch.autograd.graph.saved_tensors_hooks(id, None)\n"
+        "with torch.autograd.graph.save_on_cpu():\n"
+        "    b = x.exp()\n"
+        "c = x.exp()\n"
+    )
+    assert saved_by(recording, 3) == [("result", "a", 0)]
+    assert saved_by(recording, 6) == []
+    assert saved_by(recording, 7) == [("result", "c", 0)]
+
+
+def test_what_autocast_casts_is_not_told_as_saved():
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2, 2, requires_grad=True)\n"
+        "k = torch.ones(2, 2)\n"
+        "a = k @ x\n"
+        "with torch.autocast('cpu', torch.bfloat16):\n"
+        "    b = k @ x\n"
+    )
+    assert saved_by(recording, 4) == [("self", "k", 0)]
+    assert saved_by(recording, 6) == []
+
+
+def test_a_result_that_is_the_input_is_no_new_tensor():
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2)\n"
+        "a = x.contiguous()\n"
+        "b = x.contiguous()\n"
+    )
+    again = recording.run.events[-1]
+    assert again.outputs == again.inputs
+
+
+def test_a_line_that_changes_nothing_shows_what_the_line_before_shows():
+    recording = record_code("import torch\nx = torch.ones(2)\nk = 3\ny = x\n")
+    _, second, third, fourth = [step.snapshot for step in recording.steps]
+    assert third is second
+    assert fourth.tensors["y"] is fourth.tensors["x"]
+
+
+def test_a_tensor_that_moves_into_a_list_is_seen_there():
+    recording = record_code(
+        "import torch\nkept = []\nx = torch.ones(2)\nkept.append(x)\n"
+    )
+    assert recording.steps[-1].snapshot.tensors["kept[0]"].names == (
+        "kept[0]",
+        "x",
+    )

@@ -163,9 +163,7 @@ class _Taking:
         return None
 
     def _callers_own(self, graph: bool) -> tuple[list[Found], int]:
-        own = []
-        for name, thing in self.caller.variables.items():
-            own += list(tensors_in(name, thing))
+        own = self.caller.leaves
         if graph:
             own = [(n, t) for n, t in own if is_a(t, torch.Tensor)]
         if not own:
@@ -236,11 +234,13 @@ class _Taking:
         return results
 
     def _named_tensors(self) -> Iterable[torch.Tensor]:
-        everything = {**self.caller.around, **self.caller.variables}
-        for name, thing in everything.items():
+        for name, thing in self.caller.around.items():
             for _, leaf in tensors_in(name, thing):
                 if isinstance(leaf, torch.Tensor):
                     yield leaf
+        for _, leaf in self.caller.leaves:
+            if isinstance(leaf, torch.Tensor):
+                yield leaf
         for name, module, _ in self.modules:
             for _, leaf in tensors_in(name, module):
                 if isinstance(leaf, torch.Tensor):
@@ -277,6 +277,8 @@ class _Taking:
         }
         for f in everything:
             owner = owners.get(f.id)
+            if owner is None and f.id in facts:
+                continue
             grad = facts[owner.id] if owner else None
             facts[f.id] = tensor_facts(f, grad)
             if owner and self.function != "draw_memory":
@@ -388,13 +390,16 @@ def _exactly(tensor: torch.Tensor) -> Any:
 def _names_in(caller: Caller) -> dict[int, list[str]]:
     """Every tensor that the caller can name, with all its names."""
     known: dict[int, list[str]] = {}
-    own = caller.variables
-    around = {k: v for k, v in caller.around.items() if k not in own}
-    for name, thing in [*own.items(), *around.items()]:
-        for path, leaf in tensors_in(name, thing):
-            names = known.setdefault(id(leaf), [])
-            if path not in names:
-                names.append(path)
+    around = [
+        found
+        for name, thing in caller.around.items()
+        if name not in caller.variables
+        for found in tensors_in(name, thing)
+    ]
+    for path, leaf in [*caller.leaves, *around]:
+        names = known.setdefault(id(leaf), [])
+        if path not in names:
+            names.append(path)
     return known
 
 

@@ -40,10 +40,15 @@ class Identity:
         entry = self._leaves.get(id(leaf))
         if entry and entry[0]() is leaf:
             return entry[1]
+        return self.new(leaf)[0]
+
+    def new(self, leaf: Leaf) -> tuple[str, weakref.ref]:
+        """Give an id to a leaf that has just been made."""
         name = f"t{self._leaf_count}"
         self._leaf_count += 1
-        self._leaves[id(leaf)] = (weakref.ref(leaf), name)
-        return name
+        ref = weakref.ref(leaf)
+        self._leaves[id(leaf)] = ref, name
+        return name, ref
 
     def ref(self, leaf: Leaf) -> weakref.ref:
         """Return the weak reference to a leaf that has an id."""

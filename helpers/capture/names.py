@@ -7,10 +7,13 @@ import inspect
 import sys
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import executing
+
+from .things import Leaf, tensors_in
 
 # What IPython keeps for itself in a notebook's namespace.
 _NOTEBOOK_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open"}
@@ -28,6 +31,15 @@ class Caller:
     variables: dict[str, Any] = field(default_factory=dict)
     around: dict[str, Any] = field(default_factory=dict)
     sources: tuple[str | None, ...] = ()
+
+    @cached_property
+    def leaves(self) -> list[tuple[str, Leaf]]:
+        """The tensors and arrays in ``variables``, with their paths."""
+        return [
+            found
+            for name, thing in self.variables.items()
+            for found in tensors_in(name, thing)
+        ]
 
 
 def look_at(frame: FrameType, count: int) -> Caller:

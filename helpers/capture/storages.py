@@ -142,36 +142,48 @@ def _version(members: list[TensorFacts]) -> int | None:
 def _strip(leaf: Leaf, facts: TensorFacts, block: Extent) -> Strip:
     count = (block.end - block.start) // facts.itemsize
     if count <= SHOWN:
-        shown = list(range(count))
+        runs = [range(count)]
     else:
-        shown = [*range(SHOWN_FIRST), *range(count)[-SHOWN_LAST:]]
-    cells = tuple(Cell(i, _cell(leaf, facts, block, i)) for i in shown)
+        runs = [range(SHOWN_FIRST), range(count - SHOWN_LAST, count)]
+    cells = tuple(
+        Cell(i, text)
+        for run in runs
+        for i, text in zip(run, _texts(leaf, facts, block, run), strict=True)
+    )
     return Strip(facts.dtype, facts.itemsize, count, cells)
 
 
-def _cell(leaf: Leaf, facts: TensorFacts, block: Extent, index: int) -> str:
-    """Read one element of a block, as the leaf's dtype has it."""
-    at = block.start + index * facts.itemsize
+def _texts(
+    leaf: Leaf, facts: TensorFacts, block: Extent, run: range
+) -> list[str]:
+    """Read elements of a block that lie side by side, as the leaf's dtype
+    has them.
+    """
+    if not run:
+        return []
+    at = block.start + run.start * facts.itemsize
     try:
         if isinstance(leaf, numpy.ndarray):
-            return _array_cell(leaf.dtype, at)
+            return _array_texts(leaf.dtype, at, len(run))
         if leaf.device.type == "cpu" and block.start:
             dtype = _PLAIN.get(leaf.dtype, leaf.dtype)
-            one = torch.frombuffer(_bytes(at, facts.itemsize), dtype=dtype)
+            buffer = _bytes(at, facts.itemsize * len(run))
+            values = torch.frombuffer(buffer, dtype=dtype)
         else:
-            one = _flat(leaf, facts)[index : index + 1]
-        return number_text(one.tolist()[0])
+            values = _flat(leaf, facts)[run.start : run.stop]
+        return [number_text(value) for value in values.tolist()]
     except (RuntimeError, NotImplementedError, ValueError, TypeError):
-        return UNREAD
+        return [UNREAD] * len(run)
 
 
-def _array_cell(dtype: numpy.dtype, at: int) -> str:
+def _array_texts(dtype: numpy.dtype, at: int, count: int) -> list[str]:
     if dtype.hasobject:
-        return "object"  # an object's repr may be anything
-    one = numpy.frombuffer(_bytes(at, dtype.itemsize), dtype=dtype)
+        return ["object"] * count  # an object's repr may be anything
+    buffer = _bytes(at, dtype.itemsize * count)
+    values = numpy.frombuffer(buffer, dtype=dtype)
     if dtype.kind in "mM":
-        return str(one[0])
-    return number_text(one.tolist()[0])
+        return [str(value) for value in values]
+    return [number_text(value) for value in values.tolist()]
 
 
 def _bytes(start: int, count: int) -> Any:

@@ -15,8 +15,8 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from types import CodeType, FrameType
+from dataclasses import replace
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy
@@ -25,18 +25,51 @@ from torch.nn.modules import module as nn_module
 from torch.optim import optimizer as torch_optimizer
 from torch.overrides import TorchFunctionMode
 
-from .capture import Caller, Identity, parts_of, take
-from .capture.names import visible
-from .capture.nodes import accumulates, kept_tensors
-from .capture.storages import is_fake
-from .capture.tensors import (
+from ..capture import Caller, Identity, parts_of, take
+from ..capture.names import visible
+from ..capture.nodes import accumulates, kept_tensors
+from ..capture.storages import is_fake
+from ..capture.tensors import (
     grad_fn_of,
     gradient_of,
     is_leaf_tensor,
     is_wrapped,
 )
-from .capture.things import is_a, is_leaf, tensors_in
-from .model import Event, Life, Run, SavedVersion, Snapshot, Step, Use
+from ..capture.things import is_a
+from ..model import Event, Run, SavedVersion, Snapshot, Step, Use
+from .calls import (
+    ALIASES,
+    AUGMENTED,
+    LABELS,
+    LEAVES,
+    NO_TENSOR,
+    PLAIN_TENSORS,
+    QUIET,
+    VIEWS,
+    collect,
+    written_by,
+)
+from .forms import (
+    INPUTS,
+    KIND,
+    MOST_PLANS,
+    OUTPUTS,
+    SAVED,
+    UNPLANNED,
+    Plan,
+    form_of,
+    packs,
+)
+from .regions import Region, is_dynamo, is_function_module, with_regions
+from .seen import (
+    LATER,
+    Seen,
+    last_state,
+    life_of,
+    mode_name,
+    sizes_of,
+    version_of,
+)
 
 __all__ = ["Recorder"]
 
@@ -45,135 +78,8 @@ MOST_SNAPSHOTS = 120  # steps that keep a picture of everything
 SNAPSHOT_SECONDS = 8.0  # and the time that all of them may take
 MOST_TENSORS = 2_000  # in one snapshot
 MOST_EVENTS = 200_000
-MOST_SAVED_READ = 5_000  # operations whose saved tensors are looked at
 MOST_PARTS = 12  # nodes of one operation that are looked at
 MOST_WATCHED = 1 << 20  # bytes of an array that is compared line by line
-
-_LEAVES = {
-    "item": "item",
-    "tolist": "item",
-    "__float__": "item",
-    "__int__": "item",
-    "__bool__": "item",
-    "__index__": "item",
-    "__complex__": "item",
-    "numpy": "numpy",
-    "__array__": "numpy",
-    "__dlpack__": "numpy",
-}
-_LABELS = {
-    "detach": "detach",
-    "detach_": "detach",
-    "data": "data",
-    "tensor": "copy",
-    "as_tensor": "copy",
-    "asarray": "copy",
-    "new_tensor": "copy",
-    "_make_subclass": "copy",
-    **_LEAVES,
-}
-# Attributes that are read as an operation makes a tensor.
-_VIEWS = {"data", "T", "mT", "H", "mH", "real", "imag"}
-# Questions that change nothing and answer with no tensor.
-_QUIET = {
-    "__repr__",
-    "__str__",
-    "__format__",
-    "__len__",
-    "__hash__",
-    "__deepcopy__",
-    "__reduce_ex__",
-    "__contains__",
-    "__dir__",
-    "dim",
-    "size",
-    "numel",
-    "nelement",
-    "ndimension",
-    "stride",
-    "storage_offset",
-    "storage",
-    "untyped_storage",
-    "data_ptr",
-    "is_contiguous",
-    "is_floating_point",
-    "is_complex",
-    "is_signed",
-    "is_inference",
-    "is_conj",
-    "is_neg",
-    "is_pinned",
-    "is_shared",
-    "is_same_size",
-    "is_set_to",
-    "element_size",
-    "get_device",
-    "type",
-    "register_hook",
-    "register_post_accumulate_grad_hook",
-    "_is_view",
-    "is_tensor",
-    "is_storage",
-    "_set_grad_enabled",
-    "_record_function_enter_new",
-    "_RecordFunction",
-    "result_type",
-    "can_cast",
-    "broadcast_shapes",
-    "get_default_dtype",
-    "manual_seed",
-}
-
-
-class _Seen:
-    """A tensor as the recorder goes on knowing it."""
-
-    __slots__ = (
-        "counter",
-        "dtype",
-        "grad",
-        "id",
-        "last",
-        "made",
-        "names",
-        "ref",
-        "shape",
-        "storage",
-        "type",
-        "view_of",
-    )
-
-    def __init__(
-        self,
-        name: str,
-        ref: weakref.ref,
-        storage: str | None,
-        counter: str,
-        view_of: str | None,
-        shape: Any,
-        dtype: Any,
-        kind: str,
-    ) -> None:
-        self.id = name
-        self.ref = ref
-        self.storage = storage
-        self.counter = counter
-        self.view_of = view_of
-        self.shape = shape
-        self.dtype = dtype
-        self.type = kind
-        self.names: dict[str, None] | None = None
-        self.last: tuple[Any, ...] | None = None
-        self.made = False
-        self.grad = False  # it was made with a history
-
-
-@dataclass
-class _Region:
-    """Code that is one box: a compiled function."""
-
-    name: str
-    first: int
 
 
 class _Mode(TorchFunctionMode):
@@ -224,8 +130,8 @@ class Recorder:
         self.identity = Identity()
         self.handlers: dict[Any, Callable[..., Any]] = {}
         self.events: list[Any] = []  # Event, or its fields in a tuple
-        self.steps: list[Step] = []
-        self.seen: dict[str, _Seen] = {}
+        self.steps: list[tuple[Any, ...]] = []  # fields of a Step
+        self.seen: dict[str, Seen] = {}
         self.quiet = 0
         self.following = False
         self.line: int | None = None
@@ -238,7 +144,7 @@ class Recorder:
         self._modules: list[tuple[str, Any]] = []
         self._paths: dict[int, tuple[Any, str]] = {}
         self._owned: dict[int, set[int]] = {}
-        self._regions: list[_Region] = []
+        self._regions: list[Region] = []
         self._printed: list[str] = []
         self._step_line: int | None = None
         self._step_first = 0
@@ -246,14 +152,15 @@ class Recorder:
         self._spent = 0.0
         self._full = False
         self._kept = 0
-        self._saved_read = 0
-        self._counters = 0
+        self._values: dict[str, int] | None = None
+        self._plans: dict[Any, Plan] = {}  # by the form of a call
+        self._learned: list[Plan] = []
+        self._at: dict[int, Seen] = {}  # by id(), to be compared by ref
         self._storage_counter: dict[str, str] = {}
-        self._counter_owner: dict[str, weakref.ref] = {}
-        self._first_on: dict[str, _Seen] = {}
-        self._later: list[_Seen] = []
+        self._first_on: dict[str, Seen] = {}
+        self._later: list[Seen] = []
         self._arrays: dict[str, weakref.ref] = {}
-        self._exported: dict[str, tuple[tuple[_Seen, _Seen], bytes]] = {}
+        self._exported: dict[str, tuple[tuple[Seen, Seen], bytes]] = {}
         self._before_step: dict[int, list[Any]] = {}
         self._in_step = False  # inside an optimizer's own code
         self._stepper: FrameType | None = None
@@ -278,7 +185,7 @@ class Recorder:
             ),
         ]
         self._linking = False  # what was there before is no operation
-        self._note_names(None)
+        self._note_names(Caller(self._variables()))
         self._linking = True
         self._before = frozenset(self.seen) | {
             self._storage(found) or "" for found in self.seen.values()
@@ -333,22 +240,25 @@ class Recorder:
 
     def run(self, source: str, error: str = "") -> Run:
         """Return what was recorded, as plain data."""
-        events, place = _with_regions(
+        events, place = with_regions(
             [self._event(i) for i in range(len(self.events))]
         )
         steps = [
-            replace(
-                step,
-                events=tuple(
-                    dict.fromkeys(place[i] for i in step.events if i in place)
-                ),
+            Step(
+                number,
+                line,
+                snapshot,
+                printed,
+                tuple(dict.fromkeys(place[i] for i in during if i in place)),
             )
-            for step in self.steps
+            for number, (line, snapshot, printed, during) in enumerate(
+                self.steps
+            )
         ]
         return Run(
             source,
             tuple(events),
-            {i: _life(found) for i, found in self.seen.items()},
+            {i: life_of(found) for i, found in self.seen.items()},
             tuple(steps),
             self.last,
             dict(self._names),
@@ -367,9 +277,9 @@ class Recorder:
         code = frame.f_code
         if code.co_filename == self.filename:
             return self._trace_lines
-        if code.co_name == "apply" and _is_function_module(code):
+        if code.co_name == "apply" and is_function_module(code):
             return self._trace_function(frame)
-        if code.co_name == "compile_wrapper" and _is_dynamo(code):
+        if code.co_name == "compile_wrapper" and is_dynamo(code):
             return self._trace_compiled(frame)
         return None
 
@@ -398,7 +308,7 @@ class Recorder:
     def _trace_compiled(self, frame: FrameType) -> Any:
         function = frame.f_locals.get("fn")
         name = getattr(function, "__name__", "a function")
-        region = _Region(name, len(self.events))
+        region = Region(name, len(self.events))
 
         def leave(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "return":
@@ -411,7 +321,7 @@ class Recorder:
         """A custom autograd.Function is one operation, whatever it runs."""
         names = frame.f_locals
         ins: list[Any] = []
-        _collect(names.get("args", ()), ins)
+        collect(names.get("args", ()), ins)
         before = [
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
@@ -436,7 +346,7 @@ class Recorder:
         result: Any,
     ) -> None:
         outs: list[Any] = []
-        _collect((result,), outs)
+        collect((result,), outs)
         outs = [t for t in outs if isinstance(t, torch.Tensor)]
         if not outs or name.startswith("BackwardHook"):
             self._mark(first, "inside: a Function")
@@ -471,7 +381,7 @@ class Recorder:
         finally:
             self.quiet -= 1
 
-    def _close_region(self, region: _Region) -> None:
+    def _close_region(self, region: Region) -> None:
         self._mark(region.first, f"compiled: {region.name}")
 
     def printed(self, text: str) -> None:
@@ -482,32 +392,27 @@ class Recorder:
         if self._step_line is None:
             return
         line, self._step_line = self._step_line, None
+        during = range(self._step_first, len(self.events))
         snapshot = None
         if self._exported or not self._full:  # else a line costs little
             with self._looking("what there is"):
                 if self._exported:
                     self._see_arrays()
+                    during = range(self._step_first, len(self.events))
                 if not self._full:
-                    snapshot = self._snapshot()
-        self.steps.append(
-            Step(
-                len(self.steps),
-                line,
-                snapshot,
-                "".join(self._printed),
-                tuple(range(self._step_first, len(self.events))),
-            )
-        )
+                    snapshot = self._snapshot(during)
+        printed = "".join(self._printed)
         self._printed.clear()
+        self.steps.append((line, snapshot, printed, during))
 
     def _last_look(self) -> None:
         """Long runs are looked at once more at their end."""
         self.quiet += 1
         try:
             self._step_frame = None
-            variables = self._variables()
-            self._note_names(variables)
-            self.last = self._take(variables)
+            caller = Caller(self._variables())
+            self._note_names(caller)
+            self.last = self._take(caller)
         finally:
             self.quiet -= 1
 
@@ -518,23 +423,28 @@ class Recorder:
             variables |= visible(frame.f_locals)
         return variables
 
-    def _snapshot(self) -> Snapshot | None:
+    def _snapshot(self, during: range) -> Snapshot | None:
         variables = self._variables()
-        self._note_names(variables)
+        values = _unchanging(variables)
+        same = not during and values is not None and values == self._values
+        self._values = values
+        caller = Caller(variables)
+        if not same:
+            self._note_names(caller)
         if self._kept >= MOST_SNAPSHOTS or self._spent > SNAPSHOT_SECONDS:
             self._full = True
             self.notes.setdefault(
                 f"Only the first {self._kept:,} steps show everything"
             )
             return None
-        start = time.perf_counter()
-        self.last = self._take(variables)
-        self._spent += time.perf_counter() - start
+        if not same:
+            start = time.perf_counter()
+            self.last = self._take(caller)
+            self._spent += time.perf_counter() - start
         self._kept += 1
         return self.last
 
-    def _take(self, variables: dict[str, Any]) -> Snapshot:
-        caller = Caller(variables)
+    def _take(self, caller: Caller) -> Snapshot:
         try:
             return take(
                 "draw_memory",
@@ -546,25 +456,21 @@ class Recorder:
         except ValueError:  # no tensor yet
             return Snapshot()
 
-    def _note_names(self, variables: dict[str, Any] | None) -> None:
+    def _note_names(self, caller: Caller) -> None:
         """Remember what each living tensor is called now."""
-        if variables is None:
-            variables = self._variables()
         self._names = {}
-        for name, thing in variables.items():
+        for name, thing in caller.variables.items():
             with self._looking(name):
-                self._note_variable(name, thing)
-
-    def _note_variable(self, name: str, thing: Any) -> None:
-        if is_a(thing, torch.nn.Module):
-            self._note_module(name, thing)
-        elif is_a(thing, torch.optim.Optimizer):
-            self._note_optimizer(thing)
-        for path, leaf in tensors_in(name, thing):
-            self._call(leaf, path)
-            grad = gradient_of(leaf)
-            if grad is not None:
-                self._call(grad, f"{path}.grad")
+                if is_a(thing, torch.nn.Module):
+                    self._note_module(name, thing)
+                elif is_a(thing, torch.optim.Optimizer):
+                    self._note_optimizer(thing)
+        with self._looking("the names"):
+            for path, leaf in caller.leaves:
+                self._call(leaf, path)
+                grad = gradient_of(leaf)
+                if grad is not None:
+                    self._call(grad, f"{path}.grad")
 
     def _call(self, leaf: Any, name: str) -> None:
         found = self._see(leaf)
@@ -667,7 +573,10 @@ class Recorder:
 
     # -- tensors
 
-    def _see(self, leaf: Any) -> _Seen:
+    def _see(self, leaf: Any) -> Seen:
+        found = self._at.get(id(leaf))
+        if found is not None and found.ref() is leaf:
+            return found
         name = self.identity.of(leaf)
         found = self.seen.get(name)
         if found is None:
@@ -676,12 +585,12 @@ class Recorder:
             else:
                 storage = self.identity.of_storage(leaf)
                 found = self._first_look(name, leaf, storage)
-            self.seen[name] = found
+            self.seen[name] = self._at[id(leaf)] = found
             if isinstance(leaf, torch.Tensor) and found.storage is not None:
                 self._link_by_memory(leaf, found)
         return found
 
-    def _link_by_memory(self, leaf: torch.Tensor, found: _Seen) -> None:
+    def _link_by_memory(self, leaf: torch.Tensor, found: Seen) -> None:
         """Note where a tensor comes from that no operation was seen to make:
         ``nn.Parameter(t)`` and ``torch.from_numpy(a)`` lie on known bytes.
         """
@@ -709,15 +618,17 @@ class Recorder:
                 name,
                 self.line,
                 self._module_path(),
-                _mode_name(),
+                mode_name(),
                 (Use(source.id, history),),
                 (Use(found.id, leaf.requires_grad),),
                 cut="copy" if history and is_leaf_tensor(leaf) else "",
             )
         )
 
-    def _array_under(self, leaf: torch.Tensor) -> _Seen | None:
+    def _array_under(self, leaf: torch.Tensor) -> Seen | None:
         """The array that left torch or came in, on whose bytes it lies."""
+        if not self._arrays:
+            return None
         try:
             if leaf.device.type != "cpu" or not leaf.numel():
                 return None
@@ -737,34 +648,33 @@ class Recorder:
         name: str,
         leaf: torch.Tensor,
         storage: str | None,
-        source: _Seen | None = None,
-    ) -> _Seen:
+        source: Seen | None = None,
+    ) -> Seen:
         if source is not None:
             counter = source.counter
         else:
             counter = self._storage_counter.get(storage or "", "")
         if not counter:
-            self._counters += 1
-            counter = f"c{self._counters}"
+            counter = name
             if storage is not None:
                 self._storage_counter[storage] = counter
-        return _Seen(
+        return Seen(
             name,
             weakref.ref(leaf),
             storage,
             counter,
             None if source is None else source.id,
-            _sizes(leaf),
+            sizes_of(leaf),
             leaf.dtype,
             type(leaf).__name__,
         )
 
-    def _first_look_at_array(self, name: str, array: numpy.ndarray) -> _Seen:
+    def _first_look_at_array(self, name: str, array: numpy.ndarray) -> Seen:
         storage = self.identity.of_block([array])
         ref = weakref.ref(array)
         self._arrays[name] = ref
         shape, dtype = array.shape, array.dtype
-        return _Seen(name, ref, storage, "", None, shape, dtype, "ndarray")
+        return Seen(name, ref, storage, "", None, shape, dtype, "ndarray")
 
     def _remember_lives(self) -> None:
         self.quiet += 1
@@ -773,7 +683,7 @@ class Recorder:
                 if found.names is not None:
                     self._storage(found)
                 if found.names is not None or not found.made:
-                    found.last = _last_state(found.ref())
+                    found.last = last_state(found.ref())
         finally:
             self.quiet -= 1
 
@@ -790,11 +700,13 @@ class Recorder:
         """Return an event as plain data of the model."""
         event = self.events[number]
         if isinstance(event, tuple):
-            fields = list(event)
-            fields[6] = tuple(Use(*use) for use in event[6])
-            fields[7] = tuple(Use(*use) for use in event[7])
-            fields[9] = tuple((self.seen[i].counter, v) for i, v in event[9])
-            fields[10] = tuple(
+            if event[0] is not None:
+                event = self._learned[event[0]].event(*event[1:])
+            told = list(event)
+            told[INPUTS] = tuple(Use(*use) for use in event[INPUTS])
+            told[OUTPUTS] = tuple(Use(*use) for use in event[OUTPUTS])
+            told[9] = tuple((self.seen[i].counter, v) for i, v in event[9])
+            told[10] = tuple(
                 SavedVersion(
                     label,
                     self.seen[i].counter,
@@ -803,7 +715,7 @@ class Recorder:
                 )
                 for label, i, version in event[10]
             )
-            event = Event(*fields)
+            event = Event(*told)
         if event.number != number:
             event = replace(event, number=number)
         self.events[number] = event
@@ -822,47 +734,125 @@ class Recorder:
         self, name: str, writes: bool, func: Any, args: Any, kwargs: Any
     ) -> Any:
         """Run an operation and note what went in and came out."""
+        if writes or name in UNPLANNED:
+            return self._operation(name, writes, func, args, kwargs, None)
+        form, tensors = form_of(func, args, kwargs)
+        plan = self._plans.get(form)
+        if plan is None or packs():
+            return self._operation(name, False, func, args, kwargs, form)
+        result = func(*args, **kwargs)
+        self.quiet += 1
+        self._note_again(plan, tensors, result)
+        if self._left:
+            self._link_left(args)
+        self.quiet -= 1
+        return result
+
+    def _operation(
+        self,
+        name: str,
+        writes: bool,
+        func: Any,
+        args: Any,
+        kwargs: Any,
+        form: Any,
+    ) -> Any:
+        """Run an operation, look at it in full, and learn its form."""
         ins: list[Any] = []
-        for thing in args:
-            kind = type(thing)
-            if kind in _PLAIN_TENSORS:
-                ins.append(thing)
-            elif kind not in _NO_TENSOR:
-                _collect((thing,), ins)
-        if kwargs:
-            _collect(kwargs.values(), ins)
-        if any(type(t) not in _PLAIN_TENSORS and _is_fake(t) for t in ins):
+        collect(args, ins)
+        collect(kwargs.values(), ins)
+        if any(type(t) not in PLAIN_TENSORS and _is_fake(t) for t in ins):
             return func(*args, **kwargs)  # a compiler looks, nothing runs
         before = [
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
         result = func(*args, **kwargs)
-        if type(result) is torch.Tensor:
-            outs = [result]
-        else:
-            found: list[Any] = []
-            _collect((result,), found)
-            outs = [t for t in found if isinstance(t, torch.Tensor)]
-        written: list[torch.Tensor] = []
-        if writes or kwargs:
-            written = _written(name, args, kwargs, outs)
-        if not outs and not written and name not in _LEAVES:
+        outs: list[Any] = []
+        collect((result,), outs)
+        outs = [t for t in outs if isinstance(t, torch.Tensor)]
+        written = written_by(name, args, kwargs, outs)
+        if not outs and not written and name not in LEAVES:
             return result
-        self.quiet += 1
-        try:
+        with self._looking(name):  # what we can't see must not stop it
             self._note(name, result, before, ins, outs, written)
+            if form is not None and type(result) is torch.Tensor:
+                self._plan(form, before, result)
             if self._left:
                 self._link_left(args)
-        except Exception as error:  # what we can't see must not stop it
-            if STRICT:
-                raise
-            self.notes.setdefault(
-                f"{name} in line {self.line} could not be looked at: "
-                f"{type(error).__name__}"
-            )
-        finally:
-            self.quiet -= 1
         return result
+
+    def _plan(
+        self,
+        form: Any,
+        before: list[tuple[torch.Tensor, bool]],
+        result: torch.Tensor,
+    ) -> None:
+        """Learn from an operation what the next one of its form will do."""
+        event = self.events[-1]
+        if (
+            len(self._plans) >= MOST_PLANS
+            or not result.dim()
+            or result._is_view()
+            or type(event) is not tuple
+            or event[0] is not None
+            or event[KIND] != "operation"
+            or any(result is t for t, _ in before)
+            or packs()
+        ):
+            return
+        places = {self._see(t).id: i for i, (t, _) in enumerate(before)}
+        places[self._see(result).id] = -1
+        saved = []
+        for label, tensor, _ in event[SAVED]:
+            if tensor not in places:
+                return
+            saved.append((label, places[tensor]))
+        self._plans[form] = plan = Plan(
+            len(self._learned),
+            event,
+            tuple(saved),
+            result.requires_grad,
+            result.dtype,
+            any(type(t) is torch.nn.Parameter for t, _ in before),
+        )
+        self._learned.append(plan)
+
+    def _note_again(
+        self, plan: Plan, tensors: list[torch.Tensor], result: torch.Tensor
+    ) -> None:
+        """Note an operation as one of its form before."""
+        at = self._at
+        facts: list[Any] = []
+        for t in tensors:
+            found = at.get(id(t))
+            if found is None or found.ref() is not t:
+                found = self._see(t)
+            facts.append(found.id)
+        number, ref = self.identity.new(result)
+        made = Seen(
+            number,
+            ref,
+            LATER,
+            number,
+            None,
+            result.shape,
+            plan.dtype,
+            "Tensor",
+        )
+        made.made = True
+        made.grad = plan.history
+        self._later.append(made)
+        self.seen[number] = at[id(result)] = made
+        for _, place in plan.saved:
+            saver = result if place < 0 else tensors[place]
+            facts.append(saver._version)
+        module, notes = "", ()
+        if self._modules:
+            module = self._modules[-1][0]
+            if plan.parameters:
+                notes = self._unregistered(tensors)
+        # flat, as the garbage collector passes over tuples of plain things
+        self._add((plan.number, self.line, module, notes, number, *facts))
 
     def _note(
         self,
@@ -910,7 +900,7 @@ class Recorder:
             seen = [self._see(t) for t in written]
             writes = tuple(found.id for found in seen)
             counters = tuple(
-                (found.id, _version(t))
+                (found.id, version_of(t))
                 for found, t in zip(seen, written, strict=True)
             )
         elif not outs:
@@ -926,12 +916,12 @@ class Recorder:
             notes = self._notes_on(before, results)
         self._add(
             (
-                0,
+                None,
                 kind,
                 name,
                 self.line,
                 self._modules[-1][0] if self._modules else "",
-                "grad" if recording else _mode_name(),
+                "grad" if recording else mode_name(),
                 inputs,
                 outputs,
                 writes,
@@ -946,31 +936,31 @@ class Recorder:
             )
         )
 
-    def _made(self, name: str, t: torch.Tensor, sources: list[_Seen]) -> _Seen:
+    def _made(self, name: str, t: torch.Tensor, sources: list[Seen]) -> Seen:
         """Note a result: a view shares the counter of its source, and
         ``.data`` gives a tensor with a counter of its own.
         """
         number = self.identity.of(t)
         made = self.seen.get(number)
         if made is not None:
+            self._at[id(t)] = made
             return made
-        if name not in _ALIASES and t.dim() and not t._is_view():
+        if name not in ALIASES and t.dim() and not t._is_view():
             # In memory of its own, which is looked up when it is asked for.
             # (A loss is looked up at once: it may be wrapped and be gone.)
-            self._counters += 1
-            made = _Seen(
+            made = Seen(
                 number,
                 self.identity.ref(t),
-                _LATER,
-                f"c{self._counters}",
+                LATER,
+                number,
                 None,
-                _sizes(t),
+                sizes_of(t),
                 t.dtype,
                 type(t).__name__,
             )
             made.made = True
             self._later.append(made)
-            self.seen[number] = made
+            self.seen[number] = self._at[id(t)] = made
             return made
         storage = self.identity.of_storage(t)
         source = None
@@ -982,14 +972,13 @@ class Recorder:
         made.made = True
         self._first_on.setdefault(storage or "", made)
         if name == "data":
-            self._counters += 1
-            made.counter = f"c{self._counters}"
-        self.seen[number] = made
+            made.counter = number
+        self.seen[number] = self._at[id(t)] = made
         return made
 
-    def _storage(self, found: _Seen) -> str | None:
+    def _storage(self, found: Seen) -> str | None:
         """The storage of a tensor that was seen, looked up when needed."""
-        if found.storage is _LATER:
+        if found.storage is LATER:
             leaf = found.ref()
             if leaf is None:
                 return None
@@ -1003,7 +992,7 @@ class Recorder:
         return found.storage
 
     def _cut(self, name: str, outs: list[torch.Tensor]) -> str:
-        label = _LABELS.get(name)
+        label = LABELS.get(name)
         if name == "data" and _asked_by_torch():
             return ""  # deepcopy and lazy Modules do that, not the program
         if label in ("detach", "data", "item", "numpy"):
@@ -1101,7 +1090,7 @@ class Recorder:
         self,
         name: str,
         result: torch.Tensor,
-        made: _Seen,
+        made: Seen,
         before: list[tuple[torch.Tensor, bool]],
     ) -> tuple[Any, str]:
         """What the operation saved for backward, with its versions, and the
@@ -1110,15 +1099,13 @@ class Recorder:
         node = grad_fn_of(result)
         if node is None:
             return (), ""
-        self._saved_read += 1
         found = []
-        if self._saved_read <= MOST_SAVED_READ:
-            for label, tensor in self._kept_behind(node, name, before):
-                if not tensor.is_inference():
-                    other = made if label[:6] == "result" else None
-                    known = other or self._known_by_bytes(tensor)
-                    if known is not None:
-                        found.append((label, known.id, tensor._version))
+        for label, tensor in self._kept_behind(node, name, before):
+            if not tensor.is_inference():
+                other = made if label[:6] == "result" else None
+                known = other or self._known_by_bytes(tensor)
+                if known is not None:
+                    found.append((label, known.id, tensor._version))
         return found, type(node).__name__
 
     def _kept_behind(
@@ -1143,7 +1130,7 @@ class Recorder:
             ahead += [n for n, _ in part.next_functions]
         return found
 
-    def _known_by_bytes(self, tensor: torch.Tensor) -> _Seen | None:
+    def _known_by_bytes(self, tensor: torch.Tensor) -> Seen | None:
         """The tensor whose version counter a saved one has: by its object,
         else by its bytes.
         """
@@ -1242,7 +1229,7 @@ class Recorder:
             received = tuple(i for i, g in after.items() if before.get(i) != g)
             outs: list[Any] = []
             if name == "grad" and not error:
-                _collect((result,), outs)
+                collect((result,), outs)
             self._add(
                 Event(
                     len(self.events),
@@ -1267,7 +1254,7 @@ class Recorder:
             for name, leaf in self.identity.living():
                 grad = gradient_of(leaf)
                 if grad is not None:
-                    found[name] = (id(grad), _version(grad))
+                    found[name] = (id(grad), version_of(grad))
         finally:
             self.quiet -= 1
         return found
@@ -1281,18 +1268,18 @@ def _handler(func: Any) -> Callable[..., Any]:
     owner = getattr(func, "__self__", None)
     attribute = getattr(owner, "__name__", "")
     if name == "__get__":
-        return _operation(attribute) if attribute in _VIEWS else _pass
+        return _operation(attribute) if attribute in VIEWS else _pass
     if name == "__set__":
         return _SETTERS.get(attribute, _pass)
     if name == "__delete__":
         return _set_grad if attribute == "grad" else _pass
-    if name in _QUIET:
+    if name in QUIET:
         return _pass
     return _SPECIAL.get(name) or _operation(name)
 
 
 def _operation(name: str) -> Callable[..., Any]:
-    writes = name == "__setitem__" or name in _AUGMENTED
+    writes = name == "__setitem__" or name in AUGMENTED
     told = name.strip("_") if name in ("__getitem__", "__setitem__") else name
     writes = writes or (name.endswith("_") and not name.endswith("__"))
 
@@ -1325,7 +1312,7 @@ def _set_data(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
                 "data",
                 recorder.line,
                 recorder._module_path(),
-                _mode_name(),
+                mode_name(),
                 (Use(value.id, history),),
                 (Use(target.id, args[0].requires_grad),),
                 (target.id,),
@@ -1337,7 +1324,7 @@ def _set_data(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _backward(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
     roots: list[Any] = []
-    _collect((args[0] if args else kwargs.get("tensors"),), roots)
+    collect((args[0] if args else kwargs.get("tensors"),), roots)
     given = len(args) > 1 and args[1] is not None
     given = given or kwargs.get("gradient") is not None
     given = given or kwargs.get("grad_tensors") is not None
@@ -1351,7 +1338,7 @@ def _backward(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _grad(recorder: Recorder, func: Any, args: Any, kwargs: Any) -> Any:
     roots: list[Any] = []
-    _collect((args[0] if args else kwargs.get("outputs"),), roots)
+    collect((args[0] if args else kwargs.get("outputs"),), roots)
     tensors = [t for t in roots if isinstance(t, torch.Tensor)]
     if not tensors or any(is_wrapped(t) for t in tensors):
         return func(*args, **kwargs)
@@ -1391,172 +1378,17 @@ def _is_fake(leaf: Any) -> bool:
     return isinstance(leaf, torch.Tensor) and is_fake(leaf)
 
 
-_LATER = "later"  # a storage that was not looked up yet
-# Operations whose result lies on the memory of their input, and is no view.
-_ALIASES = {"detach", "data", "alias", "as_subclass", "_make_subclass"}
-_PLAIN_TENSORS = {torch.Tensor, torch.nn.Parameter}
-_NO_TENSOR = {int, float, bool, str, type(None), torch.dtype, torch.device}
+_UNCHANGING = {*PLAIN_TENSORS, *NO_TENSOR, FunctionType, type}
 
 
-def _collect(things: Any, found: list[Any], depth: int = 0) -> None:
-    """Find tensors and arrays in the arguments of a call, in order."""
-    for thing in things:
-        kind = type(thing)
-        if kind is torch.Tensor or is_leaf(thing):
-            found.append(thing)
-        elif kind in (list, tuple) and depth < 4:
-            _collect(thing, found, depth + 1)
-        elif kind is dict and depth < 4:
-            _collect(thing.values(), found, depth + 1)
-        elif depth < 4 and isinstance(thing, tuple):
-            _collect(thing, found, depth + 1)
-
-
-def _written(
-    name: str, args: Any, kwargs: Any, outs: list[torch.Tensor]
-) -> list[torch.Tensor]:
-    """The tensors that a call wrote in place."""
-    if name == "setitem":
-        return [args[0]]
-    if name.startswith("_foreach_") and name.endswith("_"):
-        return [t for t in args[0] if isinstance(t, torch.Tensor)]
-    in_place = name.endswith("_") and not name.endswith("__")
-    in_place = in_place or (name[:3] == "__i" and name in _AUGMENTED)
-    if in_place and args and isinstance(args[0], torch.Tensor):
-        return [args[0]]
-    if in_place and isinstance(kwargs.get("tensor"), torch.Tensor):
-        return [kwargs["tensor"]]  # torch.nn.init
-    if kwargs.get("out") is not None or kwargs.get("inplace"):
-        return outs[:1]
-    return []
-
-
-_AUGMENTED = {
-    f"__i{op}__"
-    for op in [
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-        "matmul",
-    ]
-}
-
-
-def _version(tensor: torch.Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
-
-
-def _mode_name() -> str:
-    if torch.is_inference_mode_enabled():
-        return "inference_mode"
-    return "grad" if torch.is_grad_enabled() else "no_grad"
-
-
-def _sizes(leaf: torch.Tensor) -> Any:
-    try:
-        return leaf.shape
-    except (RuntimeError, NotImplementedError):  # lazy, nested
-        return ()
-
-
-def _last_state(leaf: Any) -> tuple[Any, ...] | None:
-    """What only a living tensor can tell: its flags at the end."""
-    if not isinstance(leaf, torch.Tensor):
-        return None
-    try:
-        return (
-            leaf.requires_grad,
-            leaf.is_leaf,
-            isinstance(leaf, torch.nn.Parameter),
-            leaf.retains_grad,
-            gradient_of(leaf) is not None,
-        )
-    except RuntimeError:  # a view that torch refuses to explain
-        return None
-
-
-def _life(found: _Seen) -> Life:
-    base = Life(
-        found.id,
-        tuple(found.names or ()),
-        _shape(found.shape),
-        str(found.dtype).removeprefix("torch."),
-        found.type,
-        None if found.storage is _LATER else found.storage,
-        found.counter,
-        found.view_of,
-        alive=found.last is not None,
-    )
-    if found.last is None:
-        return base
-    flags = ("requires_grad", "is_leaf", "is_parameter", "retains_grad")
-    return replace(
-        base, **dict(zip((*flags, "has_grad"), found.last, strict=True))
-    )
-
-
-def _shape(sizes: Any) -> tuple[int, ...]:
-    try:
-        return tuple(int(n) for n in sizes)
-    except (RuntimeError, TypeError):  # symbolic, or of a nested tensor
-        return ()
-
-
-def _is_function_module(code: CodeType) -> bool:
-    return code.co_filename.endswith(
-        os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
-    )
-
-
-def _is_dynamo(code: CodeType) -> bool:
-    return code.co_filename.endswith(
-        os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
-    )
-
-
-def _with_regions(
-    events: list[Event],
-) -> tuple[list[Event], dict[int, int]]:
-    """Put the operations of a compiled function into one; say where each
-    event is now.
+def _unchanging(variables: dict[str, Any]) -> dict[str, int] | None:
+    """Which tensor each variable is, by id(), where none can change but by an
+    operation: no array, and nothing that holds tensors.
     """
-    merged: list[Event] = []
-    place: dict[int, int] = {}
-    inside = []
-    for event in events:
-        if any(n.startswith("inside: ") for n in event.notes):
-            inside.append(event.number)
-            continue
-        for number in inside:
-            place[number] = len(merged)
-        inside.clear()
-        mark = next((n for n in event.notes if n.startswith("compiled")), "")
-        last = merged[-1] if merged else None
-        if mark and last is not None and last.name == mark:
-            made = {u.tensor for u in last.outputs}
-            inputs = [u for u in event.inputs if u.tensor not in made]
-            merged[-1] = replace(
-                last,
-                inputs=tuple(dict.fromkeys([*last.inputs, *inputs])),
-                outputs=event.outputs,
-                grad_fn=event.grad_fn or last.grad_fn,
-                saved=(*last.saved, *event.saved),
-            )
-        else:
-            merged.append(
-                replace(event, name=mark or event.name, number=len(merged))
-            )
-        place[event.number] = len(merged) - 1
-    for number in inside:
-        if merged:
-            place[number] = len(merged) - 1
-    return merged, place
+    if all(type(value) in _UNCHANGING for value in variables.values()):
+        return {
+            name: id(value)
+            for name, value in variables.items()
+            if type(value) in PLAIN_TENSORS
+        }
+    return None

@@ -1,0 +1,121 @@
+"""A tensor as the recorder goes on knowing it, also when it is gone."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ..capture.tensors import gradient_of
+from ..model import Life
+
+LATER = "later"  # a storage that was not looked up yet
+
+
+class Seen:
+    """A tensor as the recorder goes on knowing it."""
+
+    __slots__ = (
+        "counter",
+        "dtype",
+        "grad",
+        "id",
+        "last",
+        "made",
+        "names",
+        "ref",
+        "shape",
+        "storage",
+        "type",
+        "view_of",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        ref: weakref.ref,
+        storage: str | None,
+        counter: str,
+        view_of: str | None,
+        shape: Any,
+        dtype: Any,
+        kind: str,
+    ) -> None:
+        self.id = name
+        self.ref = ref
+        self.storage = storage
+        self.counter = counter
+        self.view_of = view_of
+        self.shape = shape
+        self.dtype = dtype
+        self.type = kind
+        self.names: dict[str, None] | None = None
+        self.last: tuple[Any, ...] | None = None
+        self.made = False
+        self.grad = False  # it was made with a history
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Return the version; 0 of an inference tensor, which has none."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def mode_name() -> str:
+    """Return the grad mode: grad, no_grad or inference_mode."""
+    if torch.is_inference_mode_enabled():
+        return "inference_mode"
+    return "grad" if torch.is_grad_enabled() else "no_grad"
+
+
+def sizes_of(leaf: torch.Tensor) -> Any:
+    """Return the shape, also a symbolic one; nothing where there is none."""
+    try:
+        return leaf.shape
+    except (RuntimeError, NotImplementedError):  # lazy, nested
+        return ()
+
+
+def last_state(leaf: Any) -> tuple[Any, ...] | None:
+    """What only a living tensor can tell: its flags at the end."""
+    if not isinstance(leaf, torch.Tensor):
+        return None
+    try:
+        return (
+            leaf.requires_grad,
+            leaf.is_leaf,
+            isinstance(leaf, torch.nn.Parameter),
+            leaf.retains_grad,
+            gradient_of(leaf) is not None,
+        )
+    except RuntimeError:  # a view that torch refuses to explain
+        return None
+
+
+def life_of(found: Seen) -> Life:
+    """Return what is known of a tensor as plain data of the model."""
+    base = Life(
+        found.id,
+        tuple(found.names or ()),
+        _shape(found.shape),
+        str(found.dtype).removeprefix("torch."),
+        found.type,
+        None if found.storage is LATER else found.storage,
+        found.counter,
+        found.view_of,
+        alive=found.last is not None,
+    )
+    if found.last is None:
+        return base
+    flags = ("requires_grad", "is_leaf", "is_parameter", "retains_grad")
+    return replace(
+        base, **dict(zip((*flags, "has_grad"), found.last, strict=True))
+    )
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    try:
+        return tuple(int(n) for n in sizes)
+    except (RuntimeError, TypeError):  # symbolic, or of a nested tensor
+        return ()
