@@ -7,6 +7,14 @@ from typing import Any
 SKIPPED = ("text/html", "image/svg+xml", "image/png")
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what a test has counted, also one that ran in a worker."""
+    for report in terminalreporter.getreports("passed"):
+        for name, text in report.user_properties:
+            if name == "summary":
+                terminalreporter.write_line(text)
+
+
 def pytest_itemcollected(item: Any) -> None:
     """Take the picture formats out of what nbval compares."""
     compared = getattr(item.parent, "skip_compare", None)

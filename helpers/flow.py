@@ -48,6 +48,10 @@ def memory_after(run: Run, step: int) -> Snapshot:
     marks = _marks(before, found)
     if step == 0:  # there is no picture of what was there before
         marks = {i: m for i, m in marks.items() if i not in run.before}
+        for s in found.storages:
+            was = run.before.get(s.id)
+            if was is not None and was != s.version:
+                marks[s.id] = _moved(was, s.version)
     found = replace(found, objects=tuple(objects), marks=marks)
     return _few(_about(run, found))
 
@@ -119,6 +123,10 @@ def _snapshot_at(run: Run, step: int) -> Snapshot:
     return Snapshot() if run.steps else run.snapshot
 
 
+def _moved(before: int | None, after: int | None) -> str:
+    return f"version {before} -> {after} on this line"
+
+
 def _marks(before: Snapshot, after: Snapshot) -> dict[str, str]:
     marks = {}
     old = {s.id: s for s in before.storages}
@@ -127,7 +135,7 @@ def _marks(before: Snapshot, after: Snapshot) -> dict[str, str]:
         if was is None:
             marks[s.id] = "new on this line"
         elif was.version != s.version:
-            marks[s.id] = f"version {was.version} -> {s.version} on this line"
+            marks[s.id] = _moved(was.version, s.version)
         elif was.strips != s.strips and was.nbytes == s.nbytes:
             marks[s.id] = "changed on this line, and no version counter moved"
     seen = set(before.by_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import itertools
 import tokenize
@@ -30,12 +31,18 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def _run(shell: Any, cell: str) -> Any:
+    from IPython.core.error import UsageError
     from IPython.display import display
 
     source = shell.transform_cell(cell)
     filename = f"<steps {next(_numbers)}>"
     remember_source(filename, source)
     tree = ast.parse(source, filename)
+    if _awaits(tree, filename):
+        raise UsageError(
+            "%%steps can't step through an await outside of a function: "
+            "put that line into a cell of its own, without %%steps."
+        )
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = tree.body.pop()
@@ -60,6 +67,13 @@ def _run(shell: Any, cell: str) -> Any:
     if recording.error is not None:
         raise recording.error
     return recording.value
+
+
+def _awaits(tree: ast.Module, filename: str) -> bool:
+    """Say whether a cell has an await that belongs to no function."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = compile(tree, filename, "exec", flags)
+    return bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def _is_quiet(source: str) -> bool:

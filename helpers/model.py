@@ -374,7 +374,8 @@ class Step:
 class Run:
     """A program and all that it did: plain data, to be saved and sent.
 
-    ``before`` are the ids of the tensors and storages that were there already.
+    ``before`` are the tensors and storages that were there already, by id,
+    with their versions.
     """
 
     source: str
@@ -387,4 +388,4 @@ class Run:
     held: tuple[str, ...] = ()
     error: str = ""
     notes: tuple[str, ...] = ()
-    before: frozenset[str] = frozenset()
+    before: Mapping[str, int | None] = field(default_factory=dict)

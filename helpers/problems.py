@@ -282,7 +282,8 @@ def _not_registered(story: Story) -> Iterator[Problem]:
                 "and that is not in its parameters(): an optimizer does not "
                 "see it.",
                 "Make it an attribute of the Module itself, or put it into "
-                "a ParameterList or ParameterDict.",
+                "a ParameterList or ParameterDict (whole Modules into a "
+                "ModuleList or ModuleDict).",
                 e.line,
             )
 

@@ -129,16 +129,17 @@ def _told_backward(story: Story, e: Event, root: str) -> str:
 
 
 def _told_write(story: Story, e: Event) -> str:
-    written = e.writes[0]
-    storage = story.life(written).storage
+    storages = {story.life(i).storage for i in e.writes} - {None}
     sees = [
         story.name(i)
         for i, life in story.run.lives.items()
-        if storage and life.storage == storage and life.names and i != written
+        if life.storage in storages and life.names and i not in e.writes
     ]
     more = f" {_listed(sees)} see{'s' if len(sees) == 1 else ''} it too."
-    version = f" (version {e.counters[0][1]})" if e.counters else ""
-    return f"{e.name} writes into {story.name(written)} in place{version}." + (
+    alone = len(e.writes) == 1 and e.counters
+    version = f" (version {e.counters[0][1]})" if alone else ""
+    written = _names(story, list(e.writes))
+    return f"{e.name} writes into {written} in place{version}." + (
         more if sees else ""
     )
 

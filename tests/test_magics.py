@@ -67,3 +67,15 @@ def test_a_syntax_error_comes_as_it_would(shell):
 def test_ipython_syntax_works_in_the_cell(shell):
     result, _ = run(shell, "value = %env HOME\nvalue is None")
     assert result.error_in_exec is None
+
+
+def test_an_await_outside_of_a_function_is_refused_in_a_sentence(shell):
+    result, captured = run(shell, "import asyncio\nawait asyncio.sleep(0)")
+    assert "put that line into a cell of its own" in captured.stderr
+    assert "Traceback" not in captured.stderr
+    assert result.result is None
+
+
+def test_an_await_inside_of_a_function_is_not_refused(shell):
+    result, _ = run(shell, "async def f(y):\n    await y\nf.__name__")
+    assert result.result == "f"

@@ -35,6 +35,7 @@ OTHERS = (torch.float64, torch.complex64, torch.int64, torch.bool)
 MOST_SHOWN = 60  # tensors that a picture of everything shows
 CODE = "out = call(given, *args, **kwargs)"
 CODE_NO_GRAD = f"with torch.no_grad():\n    {CODE}"
+CODE_TWICE = f"{CODE}\n{CODE}"
 EACH_NO_GRAD = 3  # every third sample is recorded in no_grad too
 
 # Operators that do not run here, and why.
@@ -281,6 +282,36 @@ def check_recording(
     return outs, state
 
 
+def check_twice(op: Any, sample: Any) -> None:
+    """What was learned from the first call must hold for the second."""
+    space = {
+        "call": op.get_op(),
+        "given": sample.input,
+        "args": sample.args,
+        "kwargs": sample.kwargs,
+    }
+    run = record_code(CODE_TWICE, space).run
+    if any(e.kind == "in_place" for e in run.events):
+        return  # the second call has other inputs
+
+    def told(event: Any) -> tuple[Any, ...]:
+        names = {run.lives[u.tensor].counter: "out" for u in event.outputs}
+        for i, use in enumerate(event.inputs):
+            names.setdefault(run.lives[use.tensor].counter, i)
+        return (
+            *(event.kind, event.name, event.mode, event.cut, event.grad_fn),
+            [use.requires_grad for use in event.inputs],
+            [use.requires_grad for use in event.outputs],
+            [(s.label, names.get(s.counter), s.version) for s in event.saved],
+        )
+
+    first, second = (
+        [told(run.events[i]) for i in step.events] for step in run.steps
+    )
+    assert first == second
+    FOUND["again"] += len(second)
+
+
 def check_sample(op: Any, sample: Any, no_grad: bool) -> None:
     """Run a sample without and with a recording, and compare."""
     name = name_of(op)
@@ -300,6 +331,7 @@ def check_sample(op: Any, sample: Any, no_grad: bool) -> None:
         check_same(got, want, name)
     if no_grad:
         check_recording(op, sample, CODE_NO_GRAD)
+        check_twice(op, sample)
 
 
 @pytest.mark.parametrize("op", list(parameters()))
@@ -321,16 +353,18 @@ def test_operator(op: Any) -> None:
             FOUND["samples"] += 1
 
 
-def test_count(capsys: Any) -> None:
+def test_count(record_property: Any) -> None:
     """Say how much was looked at, and that it was not too little."""
     ran = FOUND["operators"]
-    with capsys.disabled():
-        print(
-            f"\n{ran} of {len(op_db)} operators, {FOUND['samples']:,} samples,"
-            f" {len(SKIPPED)} skipped, {len(WRONG)} known to be wrong; "
-            f"{FOUND['gradients'] // 2:,} gradients, {FOUND['cuts']:,} cuts, "
-            f"{FOUND['pairs']:,} pairs of tensors ({FOUND['shared']:,} share)"
-        )
+    record_property(
+        "summary",
+        f"{ran} of {len(op_db)} operators, {FOUND['samples']:,} samples, "
+        f"{len(SKIPPED)} skipped ({'; '.join({*SKIPPED.values()})}), "
+        f"{len(WRONG)} known to be wrong; "
+        f"{FOUND['gradients'] // 2:,} gradients, {FOUND['cuts']:,} cuts, "
+        f"{FOUND['pairs']:,} pairs of tensors ({FOUND['shared']:,} share), "
+        f"{FOUND['again']:,} operations run again",
+    )
     assert len(op_db) > 600
     assert len(SKIPPED) + len(SHAPE_ONLY) + len(CLOSE) + len(WRONG) < 30
     if ran == len(op_db) - len(SKIPPED):
@@ -339,3 +373,4 @@ def test_count(capsys: Any) -> None:
         assert FOUND["cuts"] > 1_000
         assert FOUND["pairs"] > 8_000
         assert FOUND["shared"] > 500
+        assert FOUND["again"] > 2_000

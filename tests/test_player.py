@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import torch
 
 from helpers import record_code
 
@@ -117,3 +118,18 @@ def test_boxes_keep_their_place_from_step_to_step():
         for f in frames[1:]
     ]
     assert len({p.groups() for p in places}) == 1
+
+
+def test_the_first_line_marks_a_write_into_what_was_there():
+    recording = record_code("x.add_(1)", {"x": torch.ones(2)})
+    assert "version 0 -> 1 on this line" in recording.draw_memory(0).text
+
+
+def test_the_first_line_marks_nothing_that_was_there():
+    recording = record_code("y = x + 1", {"x": torch.ones(2)})
+    marked = [
+        line
+        for line in recording.draw_memory(0).text.splitlines()
+        if "on this line" in line
+    ]
+    assert len(marked) == 1

@@ -409,11 +409,11 @@ def test_memory_shows_what_shares_a_storage_with_the_code():
 def saved_by(recording, line):
     """What an operation in a line saved: labels, names, and versions."""
     lives = {life.counter: life.names for life in recording.run.lives.values()}
-    return [
+    return next(
         [(s.label, *lives[s.counter], s.version) for s in event.saved]
         for event in recording.run.events
         if event.line == line and event.kind == "operation"
-    ][0]
+    )
 
 
 def test_a_product_saves_its_own_factors_and_not_those_of_a_square():
@@ -498,4 +498,81 @@ def test_a_tensor_that_moves_into_a_list_is_seen_there():
     assert recording.steps[-1].snapshot.tensors["kept[0]"].names == (
         "kept[0]",
         "x",
+    )
+
+
+COMPILED = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1, bias=False))
+f = torch.compile(net, backend="eager")
+x = torch.ones(1, 2, requires_grad=True)
+y = x * 2
+with torch.device("cpu"):
+    z = f(y)
+z.sum().backward()
+w = x + 1
+"""
+
+
+@pytest.mark.filterwarnings("error:Using `torch.compile", "error:Dynamo")
+def test_a_compiled_module_is_one_operation_with_its_parameters():
+    recording = record_code(COMPILED)
+    (box,) = [o for o in recording.operations if "compiled" in o.name]
+    assert box.name == "compiled: Sequential"
+    assert sorted(box.inputs) == [
+        *("net.0.bias", "net.0.weight", "net.1.weight", "y")
+    ]
+    assert (box.outputs, box.line) == (("z",), 9)
+
+
+def test_what_comes_after_a_compiled_region_is_recorded():
+    recording = record_code(COMPILED)
+    assert [o.name for o in recording.operations][-3:] == [
+        *("compiled: Sequential", "sum", "add")
+    ]
+
+
+def test_modes_around_a_compiled_region_stay_in_order():
+    before = hooks()
+    seen = []
+    code = (
+        "import torch\n"
+        "f = torch.compile(lambda t: t + 1, backend='eager')\n"
+        "with torch.device('cpu'):\n"
+        "    f(torch.ones(1))\n"
+        "    stack = torch.overrides._get_current_function_mode_stack()\n"
+        "    seen += [type(mode).__name__ for mode in stack]\n"
+    )
+    record_code(code, {"seen": seen})
+    assert seen == ["_Mode", "DeviceContext"]
+    assert hooks() == before
+
+
+def test_a_compiled_region_that_raises_puts_everything_back():
+    before = hooks()
+    code = (
+        "import torch\n"
+        "f = torch.compile(lambda t: t.reshape(7), backend='eager')\n"
+        "f(torch.ones(2))\n"
+    )
+    assert record_code(code).error is not None
+    assert hooks() == before
+
+
+def test_modules_in_other_threads_are_said_to_be_left_out():
+    recording = record_code(
+        "import threading, torch\n"
+        "net = torch.nn.Linear(1, 1)\n"
+        "work = threading.Thread(target=net, args=(torch.ones(1),))\n"
+        "work.start()\n"
+        "work.join()\n"
+        "y = net.weight * 2\n"
+    )
+    assert recording.run.notes == (
+        "What runs in other threads is not recorded, as the call of Linear",
+    )
+    assert [(o.name, o.module) for o in recording.operations][-1] == (
+        "mul",
+        "",
     )

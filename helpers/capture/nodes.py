@@ -37,10 +37,12 @@ def accumulates(node: Node) -> bool:
     return not is_custom(node) and grad_fn_name(node) == "AccumulateGrad"
 
 
-def in_forward_order(roots: Iterable[Node]) -> tuple[list[Node], bool]:
-    """Return the nodes behind the roots, inputs first, in the order in which
-    the operations ran, at most MOST of them, those nearest to the roots; and
-    whether these are all.
+def in_forward_order(
+    roots: Iterable[Node], ends: Collection[Node] = ()
+) -> tuple[list[Node], bool]:
+    """Return the nodes behind the roots and not behind the ends, inputs
+    first, in the order in which the operations ran, at most MOST of them,
+    those nearest to the roots; and whether these are all.
     """
     users: dict[Node, list[Node]] = {}
     waiting: dict[Node, int] = {}
@@ -50,7 +52,11 @@ def in_forward_order(roots: Iterable[Node]) -> tuple[list[Node], bool]:
         node = ahead.popleft()
         if node in waiting:
             continue
-        inputs = [n for n, _ in node.next_functions if n is not None]
+        inputs = [
+            n
+            for n, _ in node.next_functions
+            if n is not None and n not in ends
+        ]
         waiting[node] = 0
         found.append(node)
         for n in inputs:

@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
@@ -23,11 +24,16 @@ import numpy
 import torch
 from torch.nn.modules import module as nn_module
 from torch.optim import optimizer as torch_optimizer
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from ..capture import Caller, Identity, parts_of, take
 from ..capture.names import visible
-from ..capture.nodes import accumulates, kept_tensors
+from ..capture.nodes import (
+    accumulates,
+    in_forward_order,
+    kept_tensors,
+    leaves_of,
+)
 from ..capture.storages import is_fake
 from ..capture.tensors import (
     grad_fn_of,
@@ -60,7 +66,7 @@ from .forms import (
     form_of,
     packs,
 )
-from .regions import Region, is_dynamo, is_function_module, with_regions
+from .regions import is_dynamo, is_function_module, with_regions
 from .seen import (
     LATER,
     Seen,
@@ -144,7 +150,7 @@ class Recorder:
         self._modules: list[tuple[str, Any]] = []
         self._paths: dict[int, tuple[Any, str]] = {}
         self._owned: dict[int, set[int]] = {}
-        self._regions: list[Region] = []
+        self._above: list[Any] | None = None  # modes, while ours is aside
         self._printed: list[str] = []
         self._step_line: int | None = None
         self._step_first = 0
@@ -171,7 +177,32 @@ class Recorder:
 
     def __enter__(self) -> Recorder:
         self._tracer = sys.gettrace()
+        self._thread = threading.get_ident()
         self._mode = _Mode(self)
+        self._hook()
+        self._linking = False  # what was there before is no operation
+        self._note_names(Caller(self._variables()))
+        self._linking = True
+        self._before = self._versions()
+        self._mode.__enter__()
+        return self
+
+    def _versions(self) -> dict[str, int | None]:
+        """The versions of the tensors that are there, and their storages'."""
+        found: dict[str, int | None] = {}
+        with self._looking("what there is"):
+            for seen in self.seen.values():
+                leaf = seen.ref()
+                version = None
+                if isinstance(leaf, torch.Tensor) and not is_wrapped(leaf):
+                    version = version_of(leaf)
+                found[seen.id] = version
+                storage = self._storage(seen)
+                if storage is not None and found.get(storage) is None:
+                    found[storage] = version
+        return found
+
+    def _hook(self) -> None:
         self._handles = [
             nn_module.register_module_forward_pre_hook(self._enter_module),
             nn_module.register_module_forward_hook(
@@ -184,14 +215,10 @@ class Recorder:
                 self._after_optimizer
             ),
         ]
-        self._linking = False  # what was there before is no operation
-        self._note_names(Caller(self._variables()))
-        self._linking = True
-        self._before = frozenset(self.seen) | {
-            self._storage(found) or "" for found in self.seen.values()
-        }
-        self._mode.__enter__()
-        return self
+
+    def _unhook(self) -> None:
+        for handle in self._handles:
+            handle.remove()
 
     def start_lines(self, frame: FrameType | None = None) -> None:
         """Follow lines from now on; also those of a frame that runs."""
@@ -224,8 +251,7 @@ class Recorder:
                 self._last_look()
         finally:
             self._mode.__exit__(None, None, None)
-            for handle in self._handles:
-                handle.remove()
+            self._unhook()
         self._remember_lives()
         self._step_frame = self._stepper = self._outer = None
         self._modules.clear()
@@ -274,12 +300,14 @@ class Recorder:
     def trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not self.following:  # another one took over and gave it back
             return None
+        if self._above is not None:  # a compiler runs
+            return None
         code = frame.f_code
         if code.co_filename == self.filename:
             return self._trace_lines
         if code.co_name == "apply" and is_function_module(code):
             return self._trace_function(frame)
-        if code.co_name == "compile_wrapper" and is_dynamo(code):
+        if code.co_name in _COMPILED and is_dynamo(code):
             return self._trace_compiled(frame)
         return None
 
@@ -306,16 +334,63 @@ class Recorder:
         return self._trace_lines
 
     def _trace_compiled(self, frame: FrameType) -> Any:
-        function = frame.f_locals.get("fn")
-        name = getattr(function, "__name__", "a function")
-        region = Region(name, len(self.events))
+        """A compiled region is one operation.  The compiler would compile our
+        mode and hooks as well, so they are set aside while it runs.
+        """
+        names = frame.f_locals
+        function = names.get("fn") or getattr(names["self"], "_orig_mod", None)
+        name = getattr(function, "__name__", type(function).__name__)
+        ins: list[Any] = []
+        collect((names.get("args"), names.get("kwargs")), ins)
+        ins = [t for t in ins if isinstance(t, torch.Tensor)]
+        before = [(t, t.requires_grad) for t in ins]
+        self._set_aside()
 
         def leave(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "return":
-                self._close_region(region)
+                self._put_back()
+                if not self.quiet:
+                    self._close_compiled(name, before, arg)
             return leave
 
         return leave
+
+    def _close_compiled(
+        self, name: str, before: list[tuple[torch.Tensor, bool]], result: Any
+    ) -> None:
+        outs: list[Any] = []
+        collect((result,), outs)
+        outs = [t for t in outs if isinstance(t, torch.Tensor)]
+        with self._looking(name):
+            ends = [grad_fn_of(t) for t, _ in before]
+            roots = [grad_fn_of(t) for t in outs]
+            order, _ = in_forward_order(
+                [node for node in roots if node is not None], ends
+            )
+            given = [t for t, _ in before]
+            for leaf in leaves_of(order):  # its own, of a Module or around it
+                if all(leaf is not t for t in given):
+                    before.append((leaf, True))
+            if outs:
+                ins = [t for t, _ in before]
+                self._note(f"compiled: {name}", result, before, ins, outs, [])
+
+    def _set_aside(self) -> None:
+        """Take our mode out of torch's stack, and the global hooks."""
+        self._unhook()
+        self._above = []
+        while (mode := _pop_mode()) is not self._mode:
+            self._above.append(mode)
+        for mode in reversed(self._above):
+            _push_mode(mode)
+
+    def _put_back(self) -> None:
+        above, self._above = self._above or [], None
+        for _ in above:
+            _pop_mode()
+        for mode in (self._mode, *reversed(above)):
+            _push_mode(mode)
+        self._hook()
 
     def _trace_function(self, frame: FrameType) -> Any:
         """A custom autograd.Function is one operation, whatever it runs."""
@@ -380,9 +455,6 @@ class Recorder:
             )
         finally:
             self.quiet -= 1
-
-    def _close_region(self, region: Region) -> None:
-        self._mark(region.first, f"compiled: {region.name}")
 
     def printed(self, text: str) -> None:
         """Note what the program prints."""
@@ -495,6 +567,12 @@ class Recorder:
 
     def _enter_module(self, module: Any, args: Any) -> None:
         if self.quiet:
+            return
+        if threading.get_ident() != self._thread:
+            self.notes.setdefault(
+                "What runs in other threads is not recorded, as the call of "
+                f"{type(module).__name__}"
+            )
             return
         known = self._paths.get(id(module))
         if known is not None and known[0]() is module:
@@ -1363,6 +1441,9 @@ _SETTERS = {
 
 
 # -- small helpers
+
+
+_COMPILED = {"compile_wrapper", "__call__"}  # of a function, of a Module
 
 
 def _asked_by_torch() -> bool:

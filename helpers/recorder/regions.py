@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CodeType
 
 from ..model import Event
-
-
-@dataclass
-class Region:
-    """Code that is one box: a compiled function."""
-
-    name: str
-    first: int
 
 
 def is_function_module(code: CodeType) -> bool:
@@ -34,8 +26,8 @@ def is_dynamo(code: CodeType) -> bool:
 def with_regions(
     events: list[Event],
 ) -> tuple[list[Event], dict[int, int]]:
-    """Put the operations of a compiled function into one; say where each
-    event is now.
+    """Leave out what ran inside of one operation; say where each event is
+    now.
     """
     merged: list[Event] = []
     place: dict[int, int] = {}
@@ -44,27 +36,9 @@ def with_regions(
         if any(n.startswith("inside: ") for n in event.notes):
             inside.append(event.number)
             continue
-        for number in inside:
-            place[number] = len(merged)
+        place |= dict.fromkeys([*inside, event.number], len(merged))
         inside.clear()
-        mark = next((n for n in event.notes if n.startswith("compiled")), "")
-        last = merged[-1] if merged else None
-        if mark and last is not None and last.name == mark:
-            made = {u.tensor for u in last.outputs}
-            inputs = [u for u in event.inputs if u.tensor not in made]
-            merged[-1] = replace(
-                last,
-                inputs=tuple(dict.fromkeys([*last.inputs, *inputs])),
-                outputs=event.outputs,
-                grad_fn=event.grad_fn or last.grad_fn,
-                saved=(*last.saved, *event.saved),
-            )
-        else:
-            merged.append(
-                replace(event, name=mark or event.name, number=len(merged))
-            )
-        place[event.number] = len(merged) - 1
-    for number in inside:
-        if merged:
-            place[number] = len(merged) - 1
+        merged.append(replace(event, number=len(merged)))
+    if merged:
+        place |= dict.fromkeys(inside, len(merged) - 1)
     return merged, place
