@@ -294,7 +294,8 @@ class Use:
 @dataclass(frozen=True)
 class SavedVersion:
     """A tensor that an operation saved: whose version counter it has, and
-    what that counter said.
+    what that counter said.  ``counter`` is empty for an alias with a counter
+    of its own, as ``kron`` saves.
     """
 
     label: str

@@ -208,6 +208,8 @@ def _problem_of_write(story: Story, e: Event, write: Event) -> Problem | None:
         same = saved.storage in {story.life(t).storage for t in write.writes}
         if moved is None and same and saved.storage:
             how = "NumPy" if write.kind == "numpy_write" else ".data"
+            if not saved.counter:
+                how = "another tensor on its memory"
             return Problem(
                 "silently_wrong",
                 f"{where}, `{text}`, changed what {e.name} saved ({name}) "

@@ -241,3 +241,17 @@ def test_a_problem_is_told_before_backward():
         "backward will raise."
     )
     assert problem.line == 6
+
+
+def test_a_write_that_krons_own_counter_does_not_notice():
+    recording = record_code(
+        "import torch\n"
+        "a = torch.ones(2, 2, requires_grad=True)\n"
+        "b = torch.ones(2, 2, requires_grad=True)\n"
+        "k = torch.kron(a, b)\n"
+        "with torch.no_grad():\n"
+        "    a.add_(1)\n"
+        "k.sum().backward()\n"
+    )
+    assert recording.error is None
+    assert [p.kind for p in recording.problems] == ["silently_wrong"]

@@ -70,6 +70,19 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
     return torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
+def shares_counter(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Say whether two tensors have one version counter, which aliases made
+    inside of torch's operations may not have.
+
+    The counter is moved for a moment and put back.
+    """
+    if first._version != second._version:
+        return False
+    with torch.autograd._unsafe_preserve_version_counter(first):
+        torch.autograd.graph.increment_version(first)
+        return first._version == second._version
+
+
 def is_uninitialized(tensor: torch.Tensor) -> bool:
     """Say whether a lazy Module has still to give this tensor its shape."""
     return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)

@@ -40,6 +40,7 @@ from ..capture.tensors import (
     gradient_of,
     is_leaf_tensor,
     is_wrapped,
+    shares_counter,
 )
 from ..capture.things import is_a
 from ..model import Event, Run, SavedVersion, Snapshot, Step, Use
@@ -787,8 +788,8 @@ class Recorder:
             told[10] = tuple(
                 SavedVersion(
                     label,
-                    self.seen[i].counter,
-                    version,
+                    "" if version is None else self.seen[i].counter,
+                    version or 0,
                     self._storage(self.seen[i]),
                 )
                 for label, i, version in event[10]
@@ -881,8 +882,8 @@ class Recorder:
         places = {self._see(t).id: i for i, (t, _) in enumerate(before)}
         places[self._see(result).id] = -1
         saved = []
-        for label, tensor, _ in event[SAVED]:
-            if tensor not in places:
+        for label, tensor, version in event[SAVED]:
+            if tensor not in places or version is None:
                 return
             saved.append((label, places[tensor]))
         self._plans[form] = plan = Plan(
@@ -1180,10 +1181,11 @@ class Recorder:
         found = []
         for label, tensor in self._kept_behind(node, name, before):
             if not tensor.is_inference():
-                other = made if label[:6] == "result" else None
-                known = other or self._known_by_bytes(tensor)
+                known = made if label[:6] == "result" else None
+                known = known or self._known_by_bytes(tensor, before)
                 if known is not None:
-                    found.append((label, known.id, tensor._version))
+                    version = self._counted(tensor, known)
+                    found.append((label, known.id, version))
         return found, type(node).__name__
 
     def _kept_behind(
@@ -1208,14 +1210,31 @@ class Recorder:
             ahead += [n for n, _ in part.next_functions]
         return found
 
-    def _known_by_bytes(self, tensor: torch.Tensor) -> Seen | None:
+    def _known_by_bytes(
+        self,
+        tensor: torch.Tensor,
+        before: list[tuple[torch.Tensor, bool]],
+    ) -> Seen | None:
         """The tensor whose version counter a saved one has: by its object,
         else by its bytes.
         """
         known = self.seen.get(self.identity.known(tensor) or "")
         if known is not None:
             return known
+        for source, _ in before:
+            self._storage(self._see(source))
         return self._first_on.get(self.identity.known_storage(tensor) or "")
+
+    @staticmethod
+    def _counted(tensor: torch.Tensor, known: Seen) -> int | None:
+        """The version of a saved tensor; None where the counter that stands
+        for it is not that of the tensor with its bytes.
+        """
+        other = known.ref()
+        plain = isinstance(other, torch.Tensor) and not other.is_inference()
+        if not plain or other is tensor or tensor._is_view():
+            return tensor._version
+        return tensor._version if shares_counter(tensor, other) else None
 
     def _notes_on(
         self,
