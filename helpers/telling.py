@@ -20,6 +20,11 @@ def tell(story: Story, step: Step) -> str:
         parts.append(_told_cut(story, cuts[0]))
         if len(cuts) > 1:
             parts.append(f"({len(cuts)} cuts in this line.)")
+    new = _appeared(story, step, events)
+    if new:
+        verb = "is" if len(new) == 1 else "are"
+        parts.append(f"{_names(story, new)} {verb} new.")
+        events = [e for e in events if not _is_inner(story, e, set(new))]
     told = [_told_group(story, group) for group in _groups(events)]
     told = list(dict.fromkeys(t for t in told if t))
     parts += told[:MOST_TOLD]
@@ -30,6 +35,37 @@ def tell(story: Story, step: Step) -> str:
     if last and story.run.error:
         parts.append(f"This line raises {story.run.error.splitlines()[0]}")
     return " ".join(parts) or "Nothing happens to a tensor."
+
+
+def _appeared(story: Story, step: Step, events: list[Event]) -> list[str]:
+    """The named tensors that are there now and that no operation made, as
+    the Parameters of a Module.
+    """
+    if step.snapshot is None:
+        return []
+    known = set(story.run.before)
+    if step.number:
+        before = story.run.steps[step.number - 1].snapshot
+        known |= set(before.by_id) if before is not None else set()
+    made = [e for e in events if e.kind in ("operation", "grad")]
+    known |= {u.tensor for e in made for u in e.outputs}
+    grads = {t.grad.id for t in step.snapshot.objects if t.grad is not None}
+    return [
+        t.id
+        for t in step.snapshot.objects
+        if t.id not in known and t.id not in grads and t.type != "ndarray"
+    ]
+
+
+def _is_inner(story: Story, e: Event, new: set[str]) -> bool:
+    """Say whether an operation only serves to make what is new: it writes
+    its first values, or has neither an input nor a result with a name.
+    """
+    if e.writes:
+        return set(e.writes) <= new
+    uses = (*e.inputs, *e.outputs)
+    plain = e.kind == "operation" and not e.cut
+    return plain and not any(story.is_named(u.tensor) for u in uses)
 
 
 def _groups(events: list[Event]) -> list[list[Event]]:

@@ -22,6 +22,11 @@ v = a[:1]
         ("y = (x * 2 + a).sum()", "mul, add, sum: y from x and a."),
         ("(x * 2).contiguous()", "mul, contiguous use x."),
         ("c = torch.ones(1)", "ones makes c."),
+        ("w = torch.nn.Parameter(torch.ones(1))", "w is new."),
+        (
+            "net = torch.nn.Linear(1, 1)",
+            "net.weight and net.bias are new.",
+        ),
         ("k = 3", "Nothing happens to a tensor."),
         (
             "a.add_(1)",
@@ -46,4 +51,4 @@ v = a[:1]
 )
 def test_a_line_is_told(line, told):
     run = record_code(START + line).run
-    assert tell(Story(run), run.steps[-1]).startswith(told)
+    assert tell(Story(run), run.steps[-1]) == told
