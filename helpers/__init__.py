@@ -8,13 +8,15 @@
 'Memory of 2 tensors on 1 storage. x and y share s0.'
 """
 
+from .choosing import what_if
 from .drawing import draw_graph, draw_memory, facts
-from .exercises import check, expect_error, predict
+from .exercises import arrange, check, expect_error, predict
 from .magics import load_ipython_extension
 from .plots import plot_bars, plot_lines
 from .watching import record, record_code
 
 __all__ = [
+    "arrange",
     "check",
     "draw_graph",
     "draw_memory",
@@ -26,4 +28,5 @@ __all__ = [
     "predict",
     "record",
     "record_code",
+    "what_if",
 ]

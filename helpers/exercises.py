@@ -22,7 +22,7 @@ from .lessons import EXERCISES, QUESTIONS
 from .lessons.kinds import CORRECT, Question
 from .lessons.looking import is_untouched
 
-__all__ = ["check", "expect_error", "predict"]
+__all__ = ["arrange", "check", "expect_error", "predict"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,29 @@ def predict(question: str | Question) -> Shown:
     return Shown(_card(head + folded), "\n".join([*lines, *answers]))
 
 
+def arrange(exercise: str) -> Shown:
+    """Show the lines of a Parsons problem: to be put in order, by letters.
+
+    Raises KeyError for an id that is none, with the ids that there are.
+
+    >>> print(arrange("start-arrange").text.splitlines()[0])
+    Put these lines in order. Not all of them belong.
+    """
+    known = [name for name, asked in EXERCISES.items() if asked.lines]
+    if exercise not in known:
+        raise KeyError(
+            f"no lines to arrange {exercise!r}; there are: {', '.join(known)}"
+        )
+    task = "Put these lines in order. Not all of them belong."
+    lines = [f"{k}: {line}" for k, line in EXERCISES[exercise].lines.items()]
+    code = "".join(
+        f'<pre style="margin:2px 0;background:{style.OPERATION_FILL};'
+        f'color:{style.INK};padding:3px 8px">{escape(line)}</pre>'
+        for line in lines
+    )
+    return Shown(_card(f"<b>{task}</b>{code}"), "\n".join([task, *lines]))
+
+
 def check(exercise: str, *results: Any) -> Shown:
     """Look at a student's result and say what is right or likely wrong.
 
@@ -98,6 +121,8 @@ def check(exercise: str, *results: Any) -> Shown:
     except Exception as error:  # a student's code may do anything
         kind = type(error).__name__
         verdict = f"your code raised {kind}: {_first_line(error)}"
+        if asked.lines:
+            verdict = f"run in your order, it fails {_first_line(error)}"
     if verdict is Ellipsis:
         return _said(exercise, f"not done yet ({effort})")
     if verdict != CORRECT:

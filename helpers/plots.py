@@ -11,7 +11,7 @@ from .diagrams import style
 from .diagrams.diagram import Diagram
 from .diagrams.svg import legible
 
-__all__ = ["plot_bars", "plot_lines"]
+__all__ = ["picture_of", "plot_bars", "plot_lines"]
 
 _MARKS = "os^Dv"  # a line is told by its mark, not only by its colour
 _DASHES = ("-", "--", "-.", ":")
@@ -101,7 +101,6 @@ def _diagram(
     from matplotlib.figure import Figure
 
     look = {
-        "svg.hashsalt": "helpers",
         "svg.fonttype": "none",
         "font.family": "sans-serif",
         "font.sans-serif": ["DejaVu Sans"],
@@ -114,10 +113,25 @@ def _diagram(
         axes = figure.add_subplot()
         axes.set_title(title, fontsize=12)
         fill(axes)
-        file = io.StringIO()
+        svg = _svg_of(figure)
+    return Diagram(svg, legible(text), legible(alt))
+
+
+def _svg_of(figure: Any) -> str:
+    """Return a figure as SVG that is the same each time."""
+    from matplotlib import rc_context
+
+    file = io.StringIO()
+    with rc_context({"svg.hashsalt": "helpers"}):
         figure.savefig(file, format="svg", metadata={"Date": None})
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    return Diagram(svg, legible(text), legible(alt))
+    return re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+
+
+def picture_of(figure: Any) -> Diagram:
+    """Return a matplotlib figure as a picture; its titles are its text."""
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    text = f"A plot: {', '.join(titles)}" if titles else "A plot"
+    return Diagram(_svg_of(figure), legible(text), legible(f"{text}."))

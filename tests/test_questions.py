@@ -1,8 +1,8 @@
 """Questions that people ask about PyTorch: we change nothing and answer right.
 
-The programs stand in ``cases/questions.jsonl``, each with what it prints and
-with its answer.  ``EXPECTED`` and ``PROBLEMS`` are written by hand from these
-answers and from what torch has at the end of the program.
+The programs stand in ``helpers/lessons/questions.jsonl``, each with what it
+prints and with its answer.  ``EXPECTED`` and ``PROBLEMS`` are written by hand
+from these answers and from what torch has at the end of the program.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import pytest
 import torch
 from torch import nn
 
+import helpers
 from helpers import record_code, recorder
 
-CASES = Path(__file__).parent / "cases"
+BANK = Path(helpers.__file__).parent / "lessons" / "questions.jsonl"
 QUESTIONS = {
     case["id"]: case
     for case in map(
         json.loads,
-        (CASES / "questions.jsonl").read_text(encoding="utf-8").splitlines(),
+        BANK.read_text(encoding="utf-8").splitlines(),
     )
 }
 

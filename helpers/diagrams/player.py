@@ -8,14 +8,12 @@ from the user is only ever set as text.
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from . import style
 from .diagram import Diagram
+from .page import Kept, Page, framed, image
 from .svg import escape, legible
 
 __all__ = ["Frame", "Player"]
@@ -33,8 +31,8 @@ class Frame:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Player:
+@dataclass(frozen=True, repr=False)
+class Player(Page):
     """Steps through a program, line by line, with graph and memory.
 
     Shows in Jupyter, in exported pages and offline; ``text`` lists every
@@ -44,11 +42,6 @@ class Player:
     source: str
     frames: tuple[Frame, ...]
     notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
 
     @property
     def text(self) -> str:
@@ -75,74 +68,28 @@ class Player:
         """The self-contained player."""
         if not self.frames:
             return f"<p>{escape(self.text)}</p>"
-        card = (
-            f"background:{style.CARD};color:{style.INK};padding:12px;"
-            f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-            f"font-family:{_fonts(style.SANS)};font-size:13px"
+        return framed(
+            "helpers-player", self.alt, self._first(), self._data(), _SCRIPT
         )
-        data = json.dumps(self._data(), ensure_ascii=False, sort_keys=True)
-        data = data.replace("<", "\\u003c")
-        return (
-            f'<div class="helpers-player" role="group" '
-            f'aria-label="{escape(self.alt)}" style="{card}">'
-            f'<div class="stage">{self._first()}</div>'
-            f'<script type="application/json">{data}</script></div>'
-            f"<script>{_SCRIPT}</script>"
-        )
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> dict[str, str]:
-        return {"text/html": self.html, "text/plain": self.text}
-
-    def save(self, path: str | Path) -> Path:
-        """Write the player as a page, or its text, and return the path.
-
-        Raises ValueError for another ending than ``.html`` or ``.txt``.
-        """
-        path = Path(path)
-        if path.suffix == ".html":
-            page = (
-                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-                f"<title>{escape(self.alt)}</title></head><body>"
-                f"{self.html}</body></html>\n"
-            )
-            path.write_text(page, encoding="utf-8")
-        elif path.suffix == ".txt":
-            path.write_text(self.text + "\n", encoding="utf-8")
-        else:
-            raise ValueError(
-                f"can't save a player as {path.name!r}: "
-                "the name must end in .html or .txt"
-            )
-        return path
 
     # -- the parts of the page
 
     def _data(self) -> dict[str, Any]:
-        pictures: dict[str, int] = {}
-        kept: list[list[str]] = []
-
-        def place(d: Diagram) -> int:
-            if d.svg not in pictures:
-                pictures[d.svg] = len(kept)
-                kept.append([d.svg, d.alt])
-            return pictures[d.svg]
-
+        kept = Kept()
         frames = [
             {
                 "line": f.line,
                 "said": f.sentence,
                 "printed": f.printed,
                 "problem": f.problem,
-                "graph": place(f.graph),
-                "memory": place(f.memory),
+                "graph": kept.place(f.graph),
+                "memory": kept.place(f.memory),
             }
             for f in self.frames
         ]
         return {
             "frames": frames,
-            "pictures": kept,
+            "pictures": kept.pictures,
             "source": self.source.splitlines(),
             "notes": list(self.notes),
             "look": {
@@ -168,7 +115,7 @@ class Player:
             f'<pre style="margin:0 0 8px;color:{style.INK};'
             f'background:{style.CARD}">{escape(code)}</pre>'
             f"<p>{escape(frame.sentence)}</p>"
-            f"{_image(frame.graph)}<br>{_image(frame.memory)}"
+            f"{image(frame.graph)}<br>{image(frame.memory)}"
             f"<p>Step 1 of {len(self.frames)}. Run the cell, or trust the "
             "notebook, to step through it.</p>"
         )
@@ -178,18 +125,6 @@ def _line_of(lines: list[str], number: int) -> str:
     if 0 < number <= len(lines):
         return lines[number - 1].strip()
     return ""
-
-
-def _image(diagram: Diagram) -> str:
-    data = base64.b64encode(diagram.svg.encode()).decode()
-    return (
-        f'<img alt="{escape(diagram.alt)}" style="max-width:100%" '
-        f'src="data:image/svg+xml;base64,{data}">'
-    )
-
-
-def _fonts(fonts: str) -> str:
-    return fonts.replace("'", "&#39;")
 
 
 # Builds the controls itself, so that nothing dead is shown without scripts.

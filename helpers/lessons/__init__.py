@@ -4,12 +4,46 @@ A module holds two dicts, QUESTIONS and EXERCISES; their ids begin with the
 lesson's own word and are unique over the course.
 """
 
-from . import clone_or_detach, freeze_w, split_two_networks, xw_demo
+from . import (
+    clinic,
+    clone_or_detach,
+    constant,
+    first_trial,
+    freeze_w,
+    graph,
+    in_place,
+    names,
+    recording_off,
+    second_trial,
+    split_two_networks,
+    start,
+    weights,
+    wild_networks,
+    wild_tricks,
+    xw_demo,
+)
 from .kinds import Exercise, Question
 
 __all__ = ["EXERCISES", "QUESTIONS"]
 
-_LESSONS = (clone_or_detach, xw_demo, freeze_w, split_two_networks)
+_LESSONS = (
+    start,
+    names,
+    graph,
+    clone_or_detach,
+    constant,
+    xw_demo,
+    freeze_w,
+    split_two_networks,
+    in_place,
+    recording_off,
+    weights,
+    first_trial,
+    second_trial,
+    wild_networks,
+    wild_tricks,
+    clinic,
+)
 
 QUESTIONS: dict[str, Question] = {
     key: question

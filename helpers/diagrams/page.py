@@ -1,0 +1,103 @@
+"""What a notebook shows that is neither a picture nor plain text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from . import style
+from .diagram import Diagram
+from .svg import escape
+
+__all__ = ["Kept", "Page", "framed", "image"]
+
+
+class Page:
+    """Something with an ``html``, its ``text`` twin and an ``alt`` text.
+
+    Shows in Jupyter, in exported pages and offline.
+    """
+
+    html: str
+    text: str
+    alt: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page, or its text, and return the path.
+
+        Raises ValueError for another ending than ``.html`` or ``.txt``.
+        """
+        path = Path(path)
+        if path.suffix == ".html":
+            page = (
+                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+                f"<title>{escape(self.alt)}</title></head><body>"
+                f"{self.html}</body></html>\n"
+            )
+            path.write_text(page, encoding="utf-8")
+        elif path.suffix == ".txt":
+            path.write_text(self.text + "\n", encoding="utf-8")
+        else:
+            raise ValueError(
+                f"can't save a player as {path.name!r}: "
+                "the name must end in .html or .txt"
+            )
+        return path
+
+
+class Kept:
+    """Pictures of a page, each once."""
+
+    def __init__(self) -> None:
+        self.pictures: list[list[str]] = []  # SVG and alt text
+        self._places: dict[str, int] = {}
+
+    def place(self, picture: Diagram) -> int:
+        """Return a picture's place in the list."""
+        if picture.svg not in self._places:
+            self._places[picture.svg] = len(self.pictures)
+            self.pictures.append([picture.svg, picture.alt])
+        return self._places[picture.svg]
+
+
+def image(diagram: Diagram) -> str:
+    """Return a picture as an ``<img>`` that needs no script."""
+    data = base64.b64encode(diagram.svg.encode()).decode()
+    return (
+        f'<img alt="{escape(diagram.alt)}" style="max-width:100%" '
+        f'src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def framed(name: str, alt: str, stage: str, data: Any, script: str) -> str:
+    """Return a card that a script turns into something to play with.
+
+    ``stage`` is what is there without scripts; what comes from the user is
+    in ``data``, which can't end the script.
+    """
+    fonts = style.SANS.replace("'", "&#39;")
+    card = (
+        f"background:{style.CARD};color:{style.INK};padding:12px;"
+        f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
+        f"font-family:{fonts};font-size:13px"
+    )
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    text = text.replace("<", "\\u003c")
+    return (
+        f'<div class="{name}" role="group" aria-label="{escape(alt)}" '
+        f'style="{card}"><div class="stage">{stage}</div>'
+        f'<script type="application/json">{text}</script></div>'
+        f"<script>{script}</script>"
+    )

@@ -1,0 +1,9 @@
+"""Write in place without breaking backward."""
+
+from __future__ import annotations
+
+from .kinds import Exercise, Question
+
+QUESTIONS: dict[str, Question] = {}
+
+EXERCISES: dict[str, Exercise] = {}
