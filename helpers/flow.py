@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from .diagnosis import Story
@@ -45,13 +46,7 @@ def memory_after(run: Run, step: int) -> Snapshot:
     before = _snapshot_at(run, step - 1) if step > 0 else Snapshot()
     # in order of first appearance, so that rows keep their place
     objects = sorted(found.objects, key=lambda t: int(t.id[1:]))
-    marks = _marks(before, found)
-    if step == 0:  # there is no picture of what was there before
-        marks = {i: m for i, m in marks.items() if i not in run.before}
-        for s in found.storages:
-            was = run.before.get(s.id)
-            if was is not None and was != s.version:
-                marks[s.id] = _moved(was, s.version)
+    marks = _marks(before, found, run.before)
     found = replace(found, objects=tuple(objects), marks=marks)
     return _few(_about(run, found))
 
@@ -123,22 +118,24 @@ def _snapshot_at(run: Run, step: int) -> Snapshot:
     return Snapshot() if run.steps else run.snapshot
 
 
-def _moved(before: int | None, after: int | None) -> str:
-    return f"version {before} -> {after} on this line"
-
-
-def _marks(before: Snapshot, after: Snapshot) -> dict[str, str]:
+def _marks(
+    before: Snapshot, after: Snapshot, at_first: Mapping[str, int | None]
+) -> dict[str, str]:
+    """What changed between two steps; ``at_first`` are the versions of what
+    was there before the first.
+    """
     marks = {}
     old = {s.id: s for s in before.storages}
     for s in after.storages:
         was = old.get(s.id)
-        if was is None:
+        version = was.version if was is not None else at_first.get(s.id)
+        if was is None and s.id not in at_first:
             marks[s.id] = "new on this line"
-        elif was.version != s.version:
-            marks[s.id] = _moved(was.version, s.version)
-        elif was.strips != s.strips and was.nbytes == s.nbytes:
+        elif version != s.version:
+            marks[s.id] = f"version {version} -> {s.version} on this line"
+        elif was and was.strips != s.strips and was.nbytes == s.nbytes:
             marks[s.id] = "changed on this line, and no version counter moved"
-    seen = set(before.by_id)
+    seen = {*before.by_id, *at_first}
     for t in after.objects:
         if t.id not in seen:
             marks[t.id] = "new"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import linecache
 import sys
@@ -65,7 +66,7 @@ class Recording:
     ) -> None:
         """Take what was recorded; it is put in order when it is asked for."""
         told = _told(error)
-        recorder.namespace = dict  # holds on to nothing of the program's
+        recorder.namespace = recorder.around = dict  # holds on to nothing
         self.error = error
         self._identity = recorder.identity
         self._make = lambda: recorder.run(source, told)
@@ -187,8 +188,11 @@ class record:
         self._frame: FrameType | None = sys._getframe(1)
         frame = self._frame
         self._recording = Recording()
+        in_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
         self._recorder = Recorder(
-            frame.f_code.co_filename, lambda: frame.f_locals
+            frame.f_code.co_filename,
+            lambda: frame.f_locals,
+            around=lambda: frame.f_globals if in_function else {},
         )
         self._tee = _Tee(sys.stdout, self._recorder)
         sys.stdout = self._tee

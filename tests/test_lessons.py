@@ -343,7 +343,7 @@ def test_a_check_names_the_mistake(exercise, code, says):
     (path,) = [p for p in PATHS if cell.id in [c.id for c in cells(p)]]
     space = {}
     for c in cells(path, "code"):
-        if c.id in ("imports", "networks"):
+        if c.id in ("imports", "networks", "setup"):
             run(c.source, space)
     exec(HELP, space)
     source = re.sub(r"# your .*", code, cell.source)

@@ -576,3 +576,31 @@ def test_modules_in_other_threads_are_said_to_be_left_out():
         "mul",
         "",
     )
+
+
+OUTSIDE = torch.ones(1, requires_grad=True)
+UNUSED = torch.ones(1)
+
+
+def test_in_a_function_what_it_uses_from_outside_has_its_name():
+    with record() as recording:
+        y = OUTSIDE * 2
+        y.backward()
+    assert "OUTSIDE: leaf" in recording.draw_graph().text
+    assert recording.why_no_grad("OUTSIDE").reason == "has_grad"
+
+
+def test_in_a_function_what_it_does_not_use_is_left_out():
+    with record() as recording:
+        y = OUTSIDE * 2
+        y.backward()
+    assert "UNUSED" not in recording.snapshot.tensors
+
+
+def test_what_a_function_uses_from_outside_is_not_new():
+    with record() as recording:
+        y = OUTSIDE * 2
+    storage = recording.snapshot.tensors["OUTSIDE"].storage
+    lines = recording.draw_memory(0).text.splitlines()
+    assert y.item() == 2
+    assert f"storage {storage}: 4 bytes, version 0" in lines

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from types import FrameType, FunctionType
 from typing import Any
@@ -42,7 +42,7 @@ from ..capture.tensors import (
     is_wrapped,
     shares_counter,
 )
-from ..capture.things import is_a
+from ..capture.things import is_a, tensors_in
 from ..model import Event, Run, SavedVersion, Snapshot, Step, Use
 from .calls import (
     ALIASES,
@@ -122,7 +122,8 @@ class Recorder:
     """One recording: use it as a context, then ask for the :class:`Run`.
 
     ``filename`` is the source that is followed line by line, ``namespace``
-    where its variables live.
+    where its variables live, ``around`` those that only lend their names to
+    what is used.
     """
 
     def __init__(
@@ -130,9 +131,11 @@ class Recorder:
         filename: str,
         namespace: Callable[[], dict[str, Any]],
         lines: bool = True,
+        around: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self.filename = filename
         self.namespace = namespace
+        self.around = around
         self.lines = lines
         self.identity = Identity()
         self.handlers: dict[Any, Callable[..., Any]] = {}
@@ -181,18 +184,19 @@ class Recorder:
         self._thread = threading.get_ident()
         self._mode = _Mode(self)
         self._hook()
+        self._before: dict[str, int | None] = {}
         self._linking = False  # what was there before is no operation
-        self._note_names(Caller(self._variables()))
+        self._note_names(self._caller(self._variables()))
         self._linking = True
-        self._before = self._versions()
+        self._before = self._versions(self.seen.values())
         self._mode.__enter__()
         return self
 
-    def _versions(self) -> dict[str, int | None]:
-        """The versions of the tensors that are there, and their storages'."""
+    def _versions(self, those: Iterable[Seen]) -> dict[str, int | None]:
+        """The versions of tensors, and of their storages."""
         found: dict[str, int | None] = {}
         with self._looking("what there is"):
-            for seen in self.seen.values():
+            for seen in list(those):
                 leaf = seen.ref()
                 version = None
                 if isinstance(leaf, torch.Tensor) and not is_wrapped(leaf):
@@ -483,7 +487,7 @@ class Recorder:
         self.quiet += 1
         try:
             self._step_frame = None
-            caller = Caller(self._variables())
+            caller = self._caller(self._variables())
             self._note_names(caller)
             self.last = self._take(caller)
         finally:
@@ -501,7 +505,7 @@ class Recorder:
         values = _unchanging(variables)
         same = not during and values is not None and values == self._values
         self._values = values
-        caller = Caller(variables)
+        caller = self._caller(variables)
         if not same:
             self._note_names(caller)
         if self._kept >= MOST_SNAPSHOTS or self._spent > SNAPSHOT_SECONDS:
@@ -516,6 +520,17 @@ class Recorder:
             self._spent += time.perf_counter() - start
         self._kept += 1
         return self.last
+
+    def _caller(self, variables: dict[str, Any]) -> Caller:
+        used = {}
+        for name, thing in visible(self.around()).items():
+            ids = [self.identity.known(t) for _, t in tensors_in(name, thing)]
+            found = [self.seen[i] for i in ids if i in self.seen]
+            if found and name not in variables:
+                used[name] = thing
+                new = [seen for seen in found if seen.id not in self._before]
+                self._before |= self._versions(new)
+        return Caller({**used, **variables})
 
     def _take(self, caller: Caller) -> Snapshot:
         try:
