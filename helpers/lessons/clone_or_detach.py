@@ -10,7 +10,8 @@ from .kinds import CORRECT, Exercise, Question, right, wrong
 from .looking import function_mistake, shares
 
 QUESTIONS = {
-    "clone-warm-up": Question(
+    "clone-recall": Question(
+        "From the lesson on the graph: "
         "`x = torch.ones(2, requires_grad=True)` and `y = x * 2`. "
         "After `y.sum().backward()`, where is the gradient kept?",
         (

@@ -97,6 +97,28 @@ QUESTIONS = {
             ),
         ),
     ),
+    "freeze-norm": Question(
+        "A BatchNorm layer is frozen with `requires_grad_(False)`. Now data "
+        "with the mean 3 runs through it. Does its `running_mean` change?",
+        (
+            wrong(
+                "No: the layer is frozen",
+                "The flag speaks of gradients. The running mean is a buffer "
+                "that the forward pass itself writes.",
+                "bn-stats-move-when-frozen",
+            ),
+            wrong(
+                "Yes, in train mode and in eval mode",
+                "In eval mode the layer only reads its statistics.",
+                "bn-stats-in-eval-claim",
+            ),
+            right(
+                "Yes, as long as the layer is in train mode",
+                "It moves by a tenth of the way, from 0 to 0.3. `eval()` "
+                "keeps it.",
+            ),
+        ),
+    ),
     "freeze-flow": Question(
         "Two layers in a row, with the weights 2 and 5: "
         "`loss = frozen(first(x))`. The second one was frozen before. "

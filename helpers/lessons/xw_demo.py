@@ -11,23 +11,25 @@ from .looking import function_mistake
 
 QUESTIONS = {
     "xw-recall": Question(
-        "From the lesson on clone and detach: which of these do `y` and "
-        "`y.detach()` share?",
+        "From the lesson on constants: `y = x * x`, `u = y.detach()` and "
+        "`z = u * x`. What is `x.grad` after `z.sum().backward()`?",
         (
             right(
-                "The memory (the storage)",
-                "Two tensor objects look at one storage; only `y` has a "
-                "history.",
+                "The values of `u`",
+                "`u` counts as a constant, so the derivative of `u * x` is "
+                "`u`.",
             ),
             wrong(
-                "The history",
-                "The detached tensor has none: its `grad_fn` is None.",
+                "`3 * x ** 2`",
+                "That is the derivative without the detach. The way through "
+                "`y` is cut.",
                 "detach-then-backward",
             ),
             wrong(
-                "Nothing: detach makes a copy",
-                "A write through one of them shows in the other.",
-                "detach-shares-storage",
+                "None: after a detach x gets no gradient",
+                "Only the way through the detach is cut. `x` is also the "
+                "other factor.",
+                "one-detach-cuts-all-before",
             ),
         ),
     ),
