@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from helpers import check, expect_error, predict
-from helpers.lessons.kinds import Question, right, wrong
+from helpers import arrange, check, expect_error, predict
+from helpers.lessons.kinds import Question, ordering, right, wrong
 
 QUESTION = Question(
     "Is `1 < 2`?",
@@ -100,3 +100,53 @@ def test_a_check_leaves_the_random_state_alone():
     before = torch.get_rng_state()
     check("freeze-module", lambda module: module)
     assert torch.equal(before, torch.get_rng_state())
+
+
+ARRANGED = ordering(
+    3,
+    "easy",
+    "y is 3",
+    {"A": "y = x + 1", "B": "x = 2", "C": "y = x", "D": "print(y)"},
+    {"C": "it adds nothing."},
+    lambda space: "" if space["y"] == 3 else "y is not 3.",
+)
+
+
+@pytest.mark.parametrize(
+    ("order", "says"),
+    [
+        ("BAD", ""),
+        ("BD", "3 lines belong, these are 2."),
+        ("BACD", "line C does not belong: it adds nothing."),
+        ("BAX", "there is no line X: the lines are ABCD."),
+        ("BAA", "a line stands there twice."),
+        (["B", "A"], "the order is a list: write it as letters."),
+    ],
+)
+def test_an_order_is_looked_at(order, says):
+    assert ARRANGED.look(order) == says
+
+
+def test_an_order_that_fails_names_its_line():
+    with pytest.raises(RuntimeError, match="at `y = x \\+ 1`: NameError"):
+        ARRANGED.look("ABD")
+
+
+def test_what_an_order_prints_is_not_shown(capsys):
+    ARRANGED.look("BAD")
+    assert capsys.readouterr().out == ""
+
+
+def test_lines_to_arrange_have_letters():
+    assert str(arrange("start-arrange")).splitlines()[1].startswith("A: ")
+
+
+def test_a_line_that_fails_is_told_by_the_check():
+    assert "run in your order, it fails at `" in str(
+        check("start-arrange", "CBA")
+    )
+
+
+def test_lines_that_there_are_not():
+    with pytest.raises(KeyError, match="no lines to arrange 'clone-leaf'"):
+        arrange("clone-leaf")

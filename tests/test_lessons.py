@@ -368,3 +368,67 @@ def test_a_check_never_raises():
     assert str(check("clone-leaf", rude)) == (
         "clone-leaf: not yet: your code raised ValueError: no"
     )
+
+
+def told_and_shown(path):
+    """What the code of a notebook says, and what its outputs show."""
+    parts = []
+    for cell in cells(path, "code"):
+        parts.append(cell.source)
+        for output in cell.outputs:
+            parts.append(output.get("text") or output["data"]["text/plain"])
+    return "\n".join(parts)
+
+
+def said(path):
+    """The prose after the title, without headings, code and claims' ids."""
+    text = "\n".join(c.source for c in cells(path, "markdown")[1:])
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    text = re.sub(r"^#.*$", "", text, flags=re.M)
+    return re.sub(r"\bD[12]\.\d+", "", text)
+
+
+@TAUGHT
+def test_every_number_in_the_prose_stands_in_code_or_output(path):
+    shown = told_and_shown(path)
+    numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)", said(path))
+    assert [
+        n
+        for n in numbers
+        if not re.search(rf"(?<![\d.]){re.escape(n)}(?:\.0*)?(?!\d)", shown)
+    ] == []
+
+
+@LESSON
+def test_every_message_in_the_prose_stands_in_code_or_output(path):
+    shown = told_and_shown(path)
+    quoted = re.findall(r'"([^"`\s][^"\n]{10,})"', said(path))
+    assert [m for m in quoted if m.rstrip(".:…") not in shown] == []
+
+
+def test_every_claim_of_the_two_texts_is_in_a_lesson():
+    text = "".join(
+        cell.source
+        for path in PATHS
+        for cell in cells(path)
+        if not path.stem.endswith("_on_trial")
+    )
+    claims = [f"D1.{i}" for i in range(1, 16)]
+    claims += [f"D2.{i}" for i in range(1, 21)]
+    taught = set(re.findall(r"\bD[12]\.\d+", text))
+    assert [c for c in claims if c not in taught] == []
+
+
+def test_there_are_five_panels_and_five_orders():
+    sources = [c.source for path in PATHS for c in cells(path, "code")]
+    text = "\n".join(sources)
+    assert len(re.findall(r"^what_if\(", text, re.M)) >= 5
+    assert len(re.findall(r"^arrange\(", text, re.M)) >= 5
+
+
+@LESSON
+def test_no_picture_without_a_text(path):
+    for cell in cells(path, "code"):
+        for output in cell.outputs:
+            if "text/html" in output.get("data", {}):
+                assert output["data"]["text/plain"].strip(), cell.id
