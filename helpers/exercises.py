@@ -8,7 +8,6 @@ and by key, in slides, without a kernel, a script or a network.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 import torch
 
 from .diagrams import style
+from .diagrams.page import card, marked_up
 from .diagrams.svg import escape
 from .lessons import EXERCISES, QUESTIONS
 from .lessons.kinds import CORRECT, Question
@@ -66,12 +66,12 @@ def predict(question: str | Question) -> Shown:
         answers.append(f"  {number}: {verdict} {option.reason}")
         folded += (
             '<details style="margin:6px 0"><summary style="cursor:pointer">'
-            f"{number}. {_marked_up(option.text)}</summary>"
+            f"{number}. {marked_up(option.text)}</summary>"
             f'<div style="margin:4px 0 8px 24px"><b>{verdict}</b> '
-            f"{_marked_up(option.reason)}</div></details>"
+            f"{marked_up(option.reason)}</div></details>"
         )
-    head = f"<b>Predict.</b> {_marked_up(question.text)}"
-    return Shown(_card(head + folded), "\n".join([*lines, *answers]))
+    head = f"<b>Predict.</b> {marked_up(question.text)}"
+    return Shown(card(head + folded), "\n".join([*lines, *answers]))
 
 
 def arrange(exercise: str) -> Shown:
@@ -91,10 +91,11 @@ def arrange(exercise: str) -> Shown:
     lines = [f"{k}: {line}" for k, line in EXERCISES[exercise].lines.items()]
     code = "".join(
         f'<pre style="margin:2px 0;background:{style.OPERATION_FILL};'
+        f"font-family:{escape(style.MONO)};"
         f'color:{style.INK};padding:3px 8px">{escape(line)}</pre>'
         for line in lines
     )
-    return Shown(_card(f"<b>{task}</b>{code}"), "\n".join([task, *lines]))
+    return Shown(card(f"<b>{task}</b>{code}"), "\n".join([task, *lines]))
 
 
 def check(exercise: str, *results: Any) -> Shown:
@@ -168,27 +169,9 @@ def expect_error(kind: type[BaseException], message: str) -> Iterator[None]:
 def _said(exercise: str, verdict: str) -> Shown:
     text = f"{exercise}: {verdict}"
     return Shown(
-        _card(f"<b>{escape(exercise)}:</b> {_marked_up(verdict)}"), text
+        card(f"<b>{escape(exercise)}:</b> {marked_up(verdict)}"), text
     )
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or ["(without a message)"])[0]
-
-
-def _marked_up(text: str) -> str:
-    """Escape text and set what stands in backticks as code."""
-    # a dark theme would give code its own colours on our light ground
-    code = f"background:{style.OPERATION_FILL};color:{style.INK}"
-    return re.sub(
-        r"`([^`]+)`", rf'<code style="{code}">\1</code>', escape(text)
-    )
-
-
-def _card(inside: str) -> str:
-    look = (
-        f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
-        f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-        "max-width:760px;line-height:1.5"
-    )
-    return f'<div style="{look}">{inside}</div>'

@@ -120,7 +120,7 @@ ARRANGED = ordering(
         ("BACD", "line C does not belong: it adds nothing."),
         ("BAX", "there is no line X: the lines are ABCD."),
         ("BAA", "a line stands there twice."),
-        (["B", "A"], "the order is a list: write it as letters."),
+        (["B", "A"], "the order is of type list: write it as letters."),
     ],
 )
 def test_an_order_is_looked_at(order, says):

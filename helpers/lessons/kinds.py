@@ -103,7 +103,8 @@ def _mistake_in(
     """Say what is wrong with an order before it is run."""
     needed = len(lines) - len(too_many)
     if not isinstance(order, str):
-        return f"the order is a {type(order).__name__}: write it as letters."
+        kind = type(order).__name__
+        return f"the order is of type {kind}: write it as letters."
     if unknown := [letter for letter in order if letter not in lines]:
         return (
             f"there is no line {unknown[0]}: the lines are {''.join(lines)}."
