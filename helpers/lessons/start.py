@@ -4,9 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from .kinds import CORRECT, Exercise, Question, ordering
+from .kinds import CORRECT, Exercise, Question, ordering, right, wrong
 
-QUESTIONS: dict[str, Question] = {}
+QUESTIONS: dict[str, Question] = {
+    "start-way-back": Question(
+        "`y = x * 3` and `z = same * 3` hold the same number. From which of "
+        "them can a gradient come back to `x`?",
+        (
+            wrong(
+                "From both",
+                "Equal numbers are not equal histories: what `z` was computed "
+                "from has no link to `x`.",
+                "detach-then-backward",
+            ),
+            wrong(
+                "From neither: `x.grad` is None",
+                "It is None before the first `backward()`. After "
+                "`y.backward()` it holds 3.",
+                "grad-none-before-backward",
+            ),
+            right(
+                "From `y` only",
+                "torch recorded how `y` was made from `x`. `same` came out "
+                "of a detach: it has no record, and passes none on to `z`.",
+            ),
+        ),
+    ),
+}
 
 
 def _look_at_order(space: dict[str, Any]) -> str:
