@@ -188,6 +188,7 @@ class _Flow:
             tuple(asked),
             cuts=tuple(self.cuts),
             loose=tuple(c.tensor for c in self.cuts if c.tensor in loose),
+            recorded=True,
             notes=(*self._cut_notes(), *self.run.notes),
         )
 

@@ -241,7 +241,8 @@ class Snapshot:
     behind what was read; ``notes`` is what the reader must know and no box
     says.  ``cuts`` are cut edges, ``loose`` the tensors and numbers at the end
     of one that nothing uses, and ``marks`` what a line has changed, by the id
-    of a tensor or storage.
+    of a tensor or storage.  ``recorded`` says that a recording drew it, where
+    each cut is known.
     """
 
     objects: tuple[TensorFacts, ...] = ()
@@ -254,6 +255,7 @@ class Snapshot:
     cuts: tuple[CutEdge, ...] = ()
     loose: tuple[str, ...] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
+    recorded: bool = False
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -28,6 +28,8 @@ def tell(story: Story, step: Step) -> str:
     told = [_told_group(story, group) for group in _groups(events)]
     told = list(dict.fromkeys(t for t in told if t))
     parts += told[:MOST_TOLD]
+    if not events:
+        parts += _renamed(story, step)
     if len(told) > MOST_TOLD:
         more = len(told) - MOST_TOLD
         parts.append(f"And {more} more operation{'s' * (more > 1)}.")
@@ -55,6 +57,21 @@ def _appeared(story: Story, step: Step, events: list[Event]) -> list[str]:
         for t in step.snapshot.objects
         if t.id not in known and t.id not in grads and t.type != "ndarray"
     ]
+
+
+def _renamed(story: Story, step: Step) -> list[str]:
+    """Say which variables are one more name for a tensor that has one."""
+    if step.snapshot is None or not step.number:
+        return []
+    before = story.run.steps[step.number - 1].snapshot
+    old = before.by_id if before is not None else {}
+    told = []
+    for t in step.snapshot.objects:
+        known = [n for n in t.names if t.id in old and n in old[t.id].names]
+        new = [n for n in t.names if n.isidentifier() and n not in known]
+        if known and new:
+            told.append(f"{new[0]} is one more name for {known[0]}.")
+    return told
 
 
 def _is_inner(story: Story, e: Event, new: set[str]) -> bool:

@@ -27,6 +27,8 @@ v = a[:1]
             "net = torch.nn.Linear(1, 1)",
             "net.weight and net.bias are new.",
         ),
+        ("c = a", "c is one more name for a."),
+        ("a = b", "a is one more name for b."),
         ("k = 3", "Nothing happens to a tensor."),
         (
             "a.add_(1)",

@@ -320,7 +320,7 @@ class _Graph:
                 f"{listed(bare)} {has} no history: no gradient gets past "
                 "the cut."
             )
-        elif bare:
+        elif bare and not self.snapshot.recorded:
             has, was = ("has", "was") if len(bare) == 1 else ("have", "were")
             remarks.append(
                 f"{listed(bare)} {has} no history: autograd does not know "
