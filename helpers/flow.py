@@ -339,7 +339,8 @@ class _Flow:
                 if number not in used
             ][-1:]
         if not ends and not self.operations:
-            ends = [t.id for t in self.now.objects if not t.is_array][:12]
+            objects = _about(self.run, self.now).objects
+            ends = [t.id for t in objects if not t.is_array][:12]
         return list(dict.fromkeys(ends))
 
     def _named_results(

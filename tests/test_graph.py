@@ -326,3 +326,24 @@ def test_the_grad_mode_stays_as_it_is(mode, unchanged):
     with context(), unchanged():
         picture = draw_graph(y)
     assert "A gradient of y reaches x." in picture.text
+
+
+def test_a_source_outside_of_the_graph_is_drawn_beside_its_twin():
+    x = torch.arange(4.0, requires_grad=True)
+    y = x * x
+    u = y.detach()
+    loss = (u * x).sum()
+    assert "on the storage of y, cut from its history" in draw_graph(loss).text
+    assert "y" in draw_graph(loss, u=u, y=y).alt
+
+
+def test_a_view_is_not_cut_from_its_leaf():
+    v = torch.arange(4.0, requires_grad=True).view(2, 2)
+    assert "cut" not in draw_graph(v).text
+
+
+def test_leaves_without_a_name_are_counted():
+    a = torch.ones(2, requires_grad=True) * 2
+    b = a * torch.ones(2, requires_grad=True)
+    assert draw_graph(a).text.endswith("a reaches a leaf without a name.")
+    assert draw_graph(b).text.endswith("b reaches 2 leaves without a name.")

@@ -133,3 +133,10 @@ def test_the_first_line_marks_nothing_that_was_there():
         if "on this line" in line
     ]
     assert len(marked) == 1
+
+
+def test_a_first_frame_leaves_out_what_other_cells_have_made():
+    space = {}
+    exec("import torch\nold = torch.ones(1, requires_grad=True) * 2", space)
+    recording = record_code("k = 3\ny = torch.ones(1)", space)
+    assert "old" not in recording.draw_graph(0).text

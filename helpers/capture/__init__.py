@@ -372,7 +372,7 @@ class _Naming:
             tensor = self.constants.get(memory, exact)
         found = self.taking._add(tensor, None)
         source = self.history.get(memory)
-        if source is not None and source is not tensor:
+        if source is not None and not tensor.requires_grad:
             found.twin = self.taking._add(source, None).id
         return found.id
 

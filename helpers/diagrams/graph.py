@@ -250,7 +250,8 @@ class _Graph:
             for c in self.snapshot.cuts
             if isinstance(key := self._key(c.source), str)
         ]
-        ids = distinct([*used, *cut, *self.snapshot.asked, *loose])
+        twins = [t.twin for i in used if (t := self.tensor(i)).twin]
+        ids = distinct([*used, *cut, *twins, *self.snapshot.asked, *loose])
         return [self.tensor(i) for i in ids if i not in made]
 
     def kind(self, t: TensorFacts) -> str:
@@ -300,7 +301,13 @@ class _Graph:
                 wanted |= {s.operation for s in graded if s.operation}
                 leaves |= {s.tensor for s in graded if s.tensor}
         order = [i for t in self.starts if (i := t.id) in leaves]
-        return tuple(self.names[i] for i in order)
+        unnamed = [i for i in order if self.tensor(i).names == (UNNAMED,)]
+        named = tuple(self.names[i] for i in order if i not in unnamed)
+        if not unnamed:
+            return named
+        if len(unnamed) == 1:
+            return (*named, "a leaf without a name")
+        return (*named, f"{len(unnamed)} leaves without a name")
 
     def remarks(self) -> list[str]:
         """Sentences below the picture and at the end of the text."""

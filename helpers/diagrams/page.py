@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from . import style
 from .diagram import Diagram
 from .svg import escape
 
-__all__ = ["Kept", "Page", "framed", "image"]
+__all__ = ["Kept", "Page", "card", "framed", "image", "marked_up"]
 
 
 class Page:
@@ -78,6 +79,29 @@ def image(diagram: Diagram) -> str:
     return (
         f'<img alt="{escape(diagram.alt)}" style="max-width:100%" '
         f'src="data:image/svg+xml;base64,{data}">'
+    )
+
+
+def card(inside: str) -> str:
+    """Return HTML as a card on a light ground."""
+    look = (
+        f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
+        f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
+        "max-width:760px;line-height:1.5"
+    )
+    return f'<div style="{look}">{inside}</div>'
+
+
+def marked_up(text: str) -> str:
+    """Escape text and set what stands in backticks as code.
+
+    >>> "<code" in marked_up("`x`"), marked_up("1 < 2")
+    (True, '1 &lt; 2')
+    """
+    # a dark theme would give code its own colours on our light ground
+    code = f"background:{style.OPERATION_FILL};color:{style.INK}"
+    return re.sub(
+        r"`([^`]+)`", rf'<code style="{code}">\1</code>', escape(text)
     )
 
 
