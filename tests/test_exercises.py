@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+import torch
 
 from helpers import arrange, check, expect_error, predict
 from helpers.lessons.kinds import Question, ordering, right, wrong
+from helpers.lessons.looking import is_untouched
 
 QUESTION = Question(
     "Is `1 < 2`?",
@@ -94,7 +96,6 @@ def test_an_unknown_exercise_names_those_that_are_there():
 
 
 def test_a_check_leaves_the_random_state_alone():
-    import torch
 
     torch.manual_seed(0)
     before = torch.get_rng_state()
@@ -150,3 +151,20 @@ def test_a_line_that_fails_is_told_by_the_check():
 def test_lines_that_there_are_not():
     with pytest.raises(KeyError, match="no lines to arrange 'clone-leaf'"):
         arrange("clone-leaf")
+
+
+@pytest.mark.parametrize("imports", ["import torch\n", ""])
+def test_a_given_function_is_untouched_wherever_it_was_compiled(imports):
+    code = "def f(x):\n    return torch.add(x, 1)\n"
+    here, there = {"torch": torch}, {"torch": torch}
+    exec(compile(imports + code, "here", "exec"), here)
+    exec(compile("import torch\n" + code, "there", "exec"), there)
+    assert is_untouched(here["f"], there["f"])
+
+
+def test_a_function_that_was_changed_is_touched():
+    def given(x):
+        return torch.add(x, 1)
+
+    assert not is_untouched(lambda x: torch.sub(x, 1), given)
+    assert not is_untouched(lambda x: torch.add(x, 2), given)

@@ -52,7 +52,7 @@ class Page:
             path.write_text(self.text + "\n", encoding="utf-8")
         else:
             raise ValueError(
-                f"can't save a player as {path.name!r}: "
+                f"can't save this page as {path.name!r}: "
                 "the name must end in .html or .txt"
             )
         return path
