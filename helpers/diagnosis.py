@@ -47,7 +47,7 @@ class Cut:
     def __str__(self) -> str:
         where = f"line {self.line}" if self.line else "a line not recorded"
         inside = f" in {self.module}" if self.module else ""
-        return f"{where}{inside}, `{self.text}`,"
+        return f"{where}{inside}, `{self.text}`"
 
 
 @dataclass(frozen=True)
@@ -507,7 +507,7 @@ class _Asked:
             return Diagnosis(
                 "has_grad",
                 f"{self.x}.grad is there, but not from every path to "
-                f"{self.loss}: {_listed(map(str, partial))} "
+                f"{self.loss}: {_places(partial)} "
                 f"cut{'s' if len(partial) == 1 else ''} another one.",
                 cuts=partial,
             )
@@ -520,7 +520,7 @@ class _Asked:
             cut = story.cut(frozen[-1])
             return Diagnosis(
                 "not_required",
-                f"{self.x}.grad is None because {cut} froze {self.x}.",
+                f"{self.x}.grad is None because {cut}, froze {self.x}.",
                 f"Call {self.x}.requires_grad_() before the forward pass if "
                 f"{self.x} should learn.",
                 (cut,) if frozen[-1].cut else (),
@@ -535,7 +535,7 @@ class _Asked:
             return Diagnosis(
                 "not_required",
                 f"{self.x}.grad is None because {self.x} does not require "
-                f"grad: it is what {cut} gave.",
+                f"grad: it is what {cut}, gave.",
                 f"Use the tensor before that call if {self.x} should carry "
                 "gradients.",
                 (cut,),
@@ -625,7 +625,7 @@ class _Asked:
         verb = "cut the only path" if only else "cut all paths"
         return Diagnosis(
             "cut",
-            f"{self.x}.grad is None because {_listed(map(str, found))} "
+            f"{self.x}.grad is None because {_places(found)} "
             f"{verb} from {self.x}{where}.",
             _advice(found[0], self.x),
             found,
@@ -751,7 +751,7 @@ class _Asked:
             return Diagnosis(
                 "cut",
                 f"{self.x}.grad is None because its values left torch: "
-                f"{_listed(map(str, left))} gave no tensor that leads back "
+                f"{_places(left)} gave no tensor that leads back "
                 f"to {self.x}.",
                 _advice(left[0], self.x),
                 left,
@@ -814,6 +814,8 @@ _FLOATS = ("float", "bfloat", "complex")
 
 def _advice(cut: Cut, x: str) -> str:
     source = cut.inputs[0] if cut.inputs else x
+    if source.startswith(UNNAMED[:-1]):
+        source = "its input"
     ways = {
         "detach": f"Use {source} itself if {x} should learn.",
         "data": f"Use {source} itself, without .data, if {x} should learn.",
@@ -836,6 +838,14 @@ def _numel(life: Life) -> int:
     for size in life.shape:
         count *= size
     return count
+
+
+def _places(cuts: Iterable[Cut]) -> str:
+    """Name the lines of cuts, as the beginning of a sentence's verb."""
+    cuts = list(cuts)
+    if len(cuts) == 1:
+        return f"{cuts[0]},"
+    return _listed(str(cut).replace(", `", " (`") + ")" for cut in cuts)
 
 
 def _listed(words: Iterable[str]) -> str:

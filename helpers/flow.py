@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from .diagnosis import Story
 from .model import (
+    GONE,
     UNNAMED,
     CutEdge,
     Event,
@@ -269,7 +270,7 @@ class _Flow:
             "inference_mode": "inference_mode",
             "not_differentiable": "no derivative",
         }.get(event.cut, f"{event.name}()".replace("__", ""))
-        told = f"Cut: {cut}".rstrip(",") + "."
+        told = f"Cut: {cut}."
         if told not in self.told:
             self.told.append(told)
         return f"{word}\nline {event.line}" if event.line else word
@@ -287,12 +288,28 @@ class _Flow:
         if tensor not in self.facts:
             now = self.now.by_id.get(tensor)
             life = self.run.lives.get(tensor, Life(tensor))
-            facts = now or _facts_of(life)
+            facts = now or self._facts_of_gone(life)
             grad_fn = self.made_by.get(tensor)
             if now is None and grad_fn:
                 facts = replace(facts, requires_grad=True, grad_fn=grad_fn)
             self.facts[tensor] = facts
         return self.facts[tensor]
+
+    def _facts_of_gone(self, life: Life) -> TensorFacts:
+        """What is known of a tensor that is not there after this step."""
+        uses = [u for e in self.run.events for u in e.inputs]
+        wanted = any(u.tensor == life.id and u.requires_grad for u in uses)
+        free = [name for name in life.names if name not in self.now.tensors]
+        return TensorFacts(
+            life.id,
+            tuple(free[-1:]) or (UNNAMED,),
+            life.type,
+            life.dtype,
+            life.shape,
+            requires_grad=life.requires_grad or wanted,
+            is_leaf=life.is_leaf,
+            note="" if life.alive else GONE,
+        )
 
     def _final(self, facts: TensorFacts) -> TensorFacts:
         if facts.id in self.frozen and not facts.requires_grad:
@@ -365,16 +382,3 @@ class _Flow:
 
 def _where(event: Event) -> str:
     return "no history" if event.mode == "grad" else event.mode
-
-
-def _facts_of(life: Life) -> TensorFacts:
-    return TensorFacts(
-        life.id,
-        (UNNAMED,),
-        life.type,
-        life.dtype,
-        life.shape,
-        requires_grad=life.requires_grad,
-        is_leaf=life.is_leaf,
-        grad_fn=None,
-    )

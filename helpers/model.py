@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 __all__ = [
+    "GONE",
     "UNNAMED",
     "Cell",
     "CutEdge",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 _LONGEST = 24  # characters of a value
+GONE = "gone by now"  # the note of a tensor that a recording outlived
 UNNAMED = "(unnamed)"  # the name of a tensor that the caller has no name for
 
 

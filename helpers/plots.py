@@ -17,20 +17,25 @@ _MARKS = "os^Dv"  # a line is told by its mark, not only by its colour
 _DASHES = ("-", "--", "-.", ":")
 
 
+def _written(value: Any) -> str:
+    """A count as it is, other numbers with two decimals."""
+    return str(value) if type(value) is int else f"{_number(value):.2f}"
+
+
 def _number(value: Any) -> float:
     """A number, or a tensor with one element, as a float."""
     return float(value.item() if hasattr(value, "item") else value)
 
 
 def plot_bars(values: Mapping[str, Any], title: str) -> Diagram:
-    """Draw a bar for each name; values are rounded to two decimals.
+    """Draw a bar for each name; all but counts are rounded to two decimals.
 
     >>> print(plot_bars({"w": 0.3, "b": 0.0}, "moved"))
     moved
       w: 0.30
       b: 0.00
     """
-    written = {name: f"{_number(v):.2f}" for name, v in values.items()}
+    written = {name: _written(v) for name, v in values.items()}
 
     def fill(axes: Any) -> None:
         places = range(len(values))[::-1]

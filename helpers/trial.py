@@ -117,7 +117,7 @@ def judge(*ids: str, votes: Mapping[str, Any] | None = None) -> Trial:
     said = _summary(tried, cast)
     lines.append(said)
     page = _table(rows) + f"<p><b>{escape(said)}</b></p>"
-    return Trial(_wide_card(page), "\n".join(lines), verdicts)
+    return Trial(card(page, 1000), "\n".join(lines), verdicts)
 
 
 def tally(*ids: str) -> dict[str, int]:
@@ -336,16 +336,6 @@ def _row(one: _Tried, word: str) -> str:
         f'<td style="{upper}">{escape(_answer(one, word))}</td></tr>'
         f'{ground}<td colspan="4" style="{below}">{fold}</td></tr>'
     )
-
-
-def _wide_card(inside: str) -> str:
-    """Return a card that is wide enough for a table."""
-    look = (
-        f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
-        f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-        "max-width:1000px;line-height:1.4"
-    )
-    return f'<div style="{look}">{inside}</div>'
 
 
 def _table(rows: str) -> str:

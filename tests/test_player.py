@@ -140,3 +140,19 @@ def test_a_first_frame_leaves_out_what_other_cells_have_made():
     exec("import torch\nold = torch.ones(1, requires_grad=True) * 2", space)
     recording = record_code("k = 3\ny = torch.ones(1)", space)
     assert "old" not in recording.draw_graph(0).text
+
+
+def test_a_leaf_that_is_gone_is_still_a_leaf():
+    recording = record_code(
+        "import torch\n"
+        "def step():\n"
+        "    w = torch.ones(1, requires_grad=True)\n"
+        "    loss = w * 2\n"
+        "    loss.backward()\n"
+        "    return loss.detach()\n"
+        "loss = step()\n"
+        "k = 1\n"
+    )
+    text = recording.draw_graph().text
+    assert "w: leaf, float32 [1], gone by now" in text
+    assert ".grad None" not in text

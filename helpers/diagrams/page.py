@@ -82,12 +82,12 @@ def image(diagram: Diagram) -> str:
     )
 
 
-def card(inside: str) -> str:
-    """Return HTML as a card on a light ground."""
+def card(inside: str, wide: int = 760) -> str:
+    """Return HTML as a card on a light ground, at most so many pixels wide."""
     look = (
         f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
         f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-        "max-width:760px;line-height:1.5"
+        f"max-width:{wide}px;line-height:1.5"
     )
     return f'<div style="{look}">{inside}</div>'
 

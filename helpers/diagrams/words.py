@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..model import TensorFacts, number_text
+from ..model import GONE, TensorFacts, number_text
 
 MOST_LISTED = 20  # names in one sentence
 FEW = 4  # values that still fit into a box
@@ -76,7 +76,8 @@ def has_grad_line(tensor: TensorFacts) -> bool:
     """Say whether ``.grad`` belongs to what is told of a tensor."""
     if tensor.grad is not None or tensor.retains_grad:
         return True
-    return tensor.requires_grad and tensor.is_leaf
+    known = tensor.note != GONE
+    return known and tensor.requires_grad and tensor.is_leaf
 
 
 def name_text(tensor: TensorFacts) -> str:
