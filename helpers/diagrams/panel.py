@@ -129,6 +129,9 @@ _SCRIPT = """
     var group = "helpers-panel-" + Date.now() + "-" + panels++;
     var stage = root.querySelector(".stage");
     stage.textContent = "";
+    // on a slide: letters that a room can read
+    var slide = root.closest(".reveal");
+    if (slide) root.style.fontSize = "19px";
     make("div", "font-weight:bold;margin-bottom:8px", stage, data.title);
     var bar = make("div", "display:flex;gap:10px 24px;flex-wrap:wrap;" +
       "align-items:center;padding:8px 10px;border-radius:6px;background:" +
@@ -183,7 +186,9 @@ _SCRIPT = """
     }
     var said = make("div", mono + ";margin:8px 0;font-weight:bold", stage);
     said.setAttribute("aria-live", "polite");
-    var result = make("div", "overflow-x:auto", stage);
+    var result = make("div", "overflow:auto" +
+      (slide ? ";max-height:450px" : ""), stage);
+    result.tabIndex = slide ? 0 : -1;
     function show(i, k) {
       if (i !== undefined) chosen[i] = k;
       var number = 0;
@@ -195,14 +200,19 @@ _SCRIPT = """
       data.results[number].forEach(function (part) {
         if (typeof part === "string") {
           make("pre", mono + ";margin:6px 0;white-space:pre-wrap;" +
-            "background:transparent;font-size:13px", result, part);
+            "background:transparent;font-size:" + (slide ? 19 : 13) + "px",
+            result, part);
           return;
         }
         var kept = data.pictures[part];
         var img = make("img", "max-width:100%;display:block;margin:6px 0",
           result);
         img.addEventListener("load", function () {
-          img.style.minWidth = Math.round(img.naturalWidth * 0.7) + "px";
+          var wide = img.naturalWidth;
+          if (slide) {
+            img.style.maxWidth = "none";
+            img.style.width = Math.round(wide * 1.7) + "px";
+          } else img.style.minWidth = Math.round(wide * 0.7) + "px";
         });
         img.alt = kept[1];
         img.src = "data:image/svg+xml;charset=utf-8," +

@@ -146,45 +146,76 @@ _SCRIPT = """
     var look = data.look, at = 0, last = data.frames.length - 1;
     var stage = root.querySelector(".stage");
     stage.textContent = "";
+    // on a slide: letters that a room can read, and one picture at a time
+    var slide = root.closest(".reveal"), letters = slide ? 19 : 12;
+    if (slide) root.style.fontSize = "19px";
+    var button_look = "font-size:" + (slide ? 19 : 15) + "px;padding:3px " +
+      "12px;cursor:pointer;color:" + look.ink + ";background:" + look.card +
+      ";border:1px solid " + look.soft + ";border-radius:6px";
     var title = "font-weight:bold;color:" + look.soft + ";margin:6px 0 4px";
     // above the pictures, whose height changes under the reader's mouse
     var bar = make("div", "display:flex;gap:8px;align-items:center;" +
       "margin-bottom:8px", stage);
     var columns = make("div", "display:flex;gap:0 18px;flex-wrap:wrap",
       stage);
-    var left = make("div", "flex:1 1 300px;min-width:0", columns);
+    var left = make("div", slide ? "flex:1 1 100%;display:flex;gap:18px" :
+      "flex:1 1 300px;min-width:0", columns);
     var right = make("div", "flex:2 1 640px;min-width:0", columns);
+    var words = left;
+    if (slide) {
+      words = make("div", "flex:2 1 300px;min-width:0", left);
+      left = make("div", "flex:3 1 400px;min-width:0", left);
+      words.parentNode.insertBefore(left, words);
+    }
     make("div", title, left, "program");
-    var code = make("div", "overflow:auto;max-height:340px;font-family:" +
-      look.mono + ";font-size:12px;line-height:1.7;white-space:pre", left);
+    var code = make("div", "overflow:auto;max-height:" +
+      (slide ? 190 : 340) + "px;font-family:" + look.mono + ";font-size:" +
+      letters + "px;line-height:1.7;white-space:pre", left);
     var rows = data.source.map(function (line, i) {
       return make("div", "padding:0 6px;border-left:3px solid transparent",
         code, String(i + 1).padStart(3) + "  " + line);
     });
     var said = make("div", "margin:10px 0;padding:8px 10px;" +
-      "border-radius:6px;line-height:1.5;background:" + look.plain, left);
+      "border-radius:6px;line-height:1.5;background:" + look.plain, words);
     said.setAttribute("aria-live", "polite");
-    var trouble = make("div", "margin:6px 0;color:" + look.warn, left);
-    make("div", title, left, "printed");
-    var printed = make("pre", "margin:0;white-space:pre-wrap;font-size:12px;" +
-      "background:transparent;color:" + look.ink + ";font-family:" +
-      look.mono, left);
-    make("div", title, right, "graph");
-    var graph = frame();
-    make("div", title, right, "memory");
-    var memory = frame();
-    function frame() {  // shrinks a picture as far as it stays readable
-      var img = make("img", "max-width:100%;display:block",
-        make("div", "overflow-x:auto", right));
+    var trouble = make("div", "margin:6px 0;color:" + look.warn, words);
+    make("div", title, words, "printed");
+    var printed = make("pre", "margin:0;white-space:pre-wrap;font-size:" +
+      letters + "px;background:transparent;color:" + look.ink +
+      ";font-family:" + look.mono, words);
+    var shown = slide && make("div", "display:flex;gap:8px", right);
+    var graph = frame("graph");
+    var memory = frame("memory");
+    if (slide) choose(0);
+    function frame(name) {  // shrinks a picture as far as it stays readable
+      if (slide) tab(name, shown.children.length);
+      else make("div", title, right, name);
+      var box = make("div", slide ? "overflow:auto;height:380px" :
+        "overflow-x:auto", right);
+      box.tabIndex = slide ? 0 : -1;
+      var img = make("img", "display:block;max-width:" +
+        (slide ? "none" : "100%"), box);
       img.addEventListener("load", function () {
-        img.style.minWidth = Math.round(img.naturalWidth * 0.7) + "px";
+        var wide = img.naturalWidth;
+        if (slide) img.style.width = Math.round(wide * 1.7) + "px";
+        else img.style.minWidth = Math.round(wide * 0.7) + "px";
       });
       return img;
     }
+    function tab(name, i) {
+      var b = make("button", button_look, shown, name);
+      b.type = "button";
+      b.addEventListener("click", function () { choose(i); });
+    }
+    function choose(i) {
+      [graph, memory].forEach(function (img, k) {
+        img.parentNode.style.display = k === i ? "block" : "none";
+        shown.children[k].setAttribute("aria-pressed", k === i);
+        shown.children[k].style.fontWeight = k === i ? "bold" : "normal";
+      });
+    }
     function button(text, label, by) {
-      var b = make("button", "font-size:15px;padding:3px 12px;" +
-        "cursor:pointer;color:" + look.ink + ";background:" + look.card +
-        ";border:1px solid " + look.soft + ";border-radius:6px", bar, text);
+      var b = make("button", button_look, bar, text);
       b.type = "button";
       b.setAttribute("aria-label", label);
       b.addEventListener("click", function () { show(at + by); });
@@ -218,7 +249,7 @@ _SCRIPT = """
         if (here) {
           row.setAttribute("aria-current", "step");
           var low = row.offsetTop - code.offsetTop;
-          if (low < code.scrollTop || low > code.scrollTop + 310)
+          if (low < code.scrollTop || low > code.scrollTop + code.clientHeight - 30)
             code.scrollTop = low - 100;
         } else row.removeAttribute("aria-current");
       });
