@@ -117,6 +117,7 @@ ARRANGED = ordering(
     ("order", "says"),
     [
         ("BAD", ""),
+        ("b, a, d", ""),
         ("BD", "3 lines belong, these are 2."),
         ("BACD", "line C does not belong: it adds nothing."),
         ("BAX", "there is no line X: the lines are ABCD."),

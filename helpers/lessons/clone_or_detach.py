@@ -107,6 +107,8 @@ QUESTIONS = {
 
 
 def _look_at_backup(backup: Any, weight: Any) -> str:
+    if callable(backup) and not isinstance(backup, torch.Tensor):
+        return "backup is the method itself: are the brackets missing?"
     if not isinstance(backup, torch.Tensor):
         return f"backup is a {type(backup).__name__}; keep it a tensor."
     if backup is weight:

@@ -78,6 +78,7 @@ QUESTIONS = {
         ),
     ),
     "constant-own": Question(
+        "We begin again: `x` is a new leaf that requires grad, `y = x * x`, "
         "`u = y.detach().requires_grad_()`, `loss = u * 3`, then "
         "`loss.backward()`. Who has a gradient?",
         (

@@ -89,13 +89,13 @@ QUESTIONS = {
                 "added to the first.",
             ),
             wrong(
-                "`[1, 1]`",
+                "`[1, 1]`: the second pass replaces the first",
                 "A backward adds to `.grad`; it does not replace what is "
                 "there.",
                 "gan-missing-zero-grad",
             ),
             wrong(
-                "None: the second backward always raises",
+                "`[1, 1]`: the second backward always raises",
                 "It raises when an operation saved something that the first "
                 "pass freed. An addition saves nothing.",
                 "backward-twice",

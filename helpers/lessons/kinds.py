@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,8 @@ def ordering(
     """
 
     def look_at(order: Any) -> str:
+        if isinstance(order, str):
+            order = re.sub(r"[\s,]", "", order).upper()
         return _mistake_in(order, lines, too_many) or look(
             _variables_after([before, *(lines[letter] for letter in order)])
         )

@@ -54,7 +54,9 @@ QUESTIONS: dict[str, Question] = {
         ),
     ),
     "names-view": Question(
-        "`v = a.view(3, 1)`. What do `v` and `a` have in common?",
+        "`v = a.view(3, 1)`. `id()` tells one Python object from another, "
+        "`data_ptr()` says where a tensor's numbers begin. Which of the two "
+        "do `v` and `a` have in common?",
         (
             right(
                 "`data_ptr()`, not `id()`",
@@ -75,7 +77,8 @@ QUESTIONS: dict[str, Question] = {
         ),
     ),
     "names-write": Question(
-        "`a` holds `[1, 2, 3, 4]`. Which of these lines leaves `a` as it is?",
+        "`a` holds `[1, 2, 3, 4]`. Brackets work as in NumPy. Which of these "
+        "lines leaves `a` as it is?",
         (
             wrong(
                 "`a[1:3] += 10`",

@@ -8,6 +8,7 @@ WRONG = {
         ("backup = copy.deepcopy(weight)", "needs no gradient"),
         ("backup = torch.tensor([1, 2])", "keep its dtype"),
         ("backup = weight.tolist()", "keep it a tensor"),
+        ("backup = weight.detach", "are the brackets missing?"),
     ],
     "clone-leaf": [
         ("def f(t): return t", "returns t itself"),

@@ -7,7 +7,11 @@ WRONG = {
         ("w.grad.zero_()", "zeros in .grad are not None"),
         ("w.requires_grad_(False); w.grad.zero_()", "are not None"),
         ("w.require_grad = False; w.grad = None", "one s missing"),
-        ("w = w.detach()", "still holds the old one"),
+        ("w = w.detach()", "does not hold this w"),
+        (
+            "opt.param_groups[0]['lr'] = 0; w.requires_grad_(False)",
+            "old gradient is still in .grad",
+        ),
     ],
     "freeze-module": [
         (
