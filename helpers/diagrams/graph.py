@@ -27,6 +27,7 @@ from .words import (
 __all__ = ["draw", "draw_frames"]
 
 WIDE = 940  # a picture that is wider runs downward
+WIDE_FRAME = 1340  # a player shows it at 0.7 of its size
 MANY_USES = 4  # a leaf that is used more often gets a stub for each use
 _PAD = 10.0
 _EDGE = 14.0
@@ -56,7 +57,8 @@ def draw_frames(
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
     frames = [Group(tuple(f.members), f.room()) for f in groups]
     layout = lay_out(sizes, plan, frames)
-    if layout.width > WIDE and not layout.note:
+    limit = WIDE if len(snapshots) == 1 else WIDE_FRAME
+    if layout.width > limit and not layout.note:
         downward = lay_out(sizes, plan, frames, downward=True)
         if downward.width < layout.width:
             layout = downward
