@@ -138,7 +138,8 @@ _FIRST = (
         x = torch.tensor([2.0], requires_grad=True)
         d = (3 * x).detach()
         d.requires_grad_()
-        (d * d).sum().backward()
+        loss = (d * d).sum()
+        loss.backward()
         """,
         (
             ("`x`, before the detach, gets none", "x.grad is None"),
@@ -163,7 +164,7 @@ _FIRST = (
             ("no new tensor is made", "same is w"),
             ("the flag of `w` is now False", "not w.requires_grad"),
         ),
-        "So it is for a leaf. A computed tensor refuses: its flag can't be "
+        "This holds for a leaf. A computed tensor refuses: its flag can't be "
         "switched off.",
         "06_freeze_w",
         raises="RuntimeError: you can only change requires_grad flags of leaf",
@@ -242,8 +243,8 @@ _FIRST = (
     ),
     Claim(
         "D1.10",
-        "For fine-tuning, set `requires_grad = False` on the parameters that "
-        "are to stay.",
+        "To fine-tune a pretrained model, set `requires_grad = False` on the "
+        "parameters that are to stay.",
         """
         body = nn.Linear(1, 1, bias=False)
         head = nn.Linear(1, 1, bias=False)
@@ -259,8 +260,9 @@ _FIRST = (
             ("the body stays at 2", "body.weight.item() == 2.0"),
             ("the head learns: 3 becomes 1", "head.weight.item() == 1.0"),
         ),
-        "True for a weight whose `.grad` is None. An old gradient would still "
-        "move it, and BatchNorm has statistics that are no parameters.",
+        "A weight that was loaded has no gradient yet, so the flag is enough. "
+        "(An old gradient would still move it: see D1.7. And BatchNorm has "
+        "statistics that are no parameters.)",
         "06_freeze_w",
         shown=(
             "'running_mean' not in dict(nn.BatchNorm1d(1).named_parameters())",
@@ -285,8 +287,8 @@ _FIRST = (
                 "torch.equal(y, dot)",
             ),
         ),
-        "It is the matrix product: nine numbers. The dot product of all nine "
-        "pairs is one number, 36.",
+        "It is the matrix product: nine numbers, each a dot product of a row "
+        "and a column. One dot product of all nine pairs would be 36.",
         "05_run_the_xw_demo",
         shown=("y.numel() == 9", "dot.item() == 36"),
     ),
@@ -403,7 +405,7 @@ _SECOND = (
             ("its grad_fn is None", "m.grad_fn is None"),
             ("it is a leaf", "m.is_leaf"),
         ),
-        "So it is for a tensor that is no view. A view can't be detached in "
+        "This holds for a tensor that is no view. A view can't be detached in "
         "place.",
         "08_write_in_place",
         raises="RuntimeError: Can't detach views in-place.",
@@ -457,7 +459,8 @@ _SECOND = (
         y = x * x
         u = y.detach()
         z = u * x
-        z.sum().backward()
+        loss = z.sum()
+        loss.backward()
         """,
         (
             ("the gradient of `x` is `u`", "torch.equal(x.grad, u)"),
@@ -606,7 +609,8 @@ _SECOND = (
         x = torch.tensor([2.0], requires_grad=True)
         d = (x * 3).detach()
         d.requires_grad_(True)
-        (d * 4).sum().backward()
+        loss = (d * 4).sum()
+        loss.backward()
         """,
         (("`d.grad` is None", "d.grad is None"),),
         "`d` is a leaf of its own now and gets its gradient, 4. `x` still "
@@ -735,8 +739,9 @@ _SECOND = (
     ),
     Claim(
         "D2.18",
-        "To reach NumPy, write `.detach().cpu().numpy()` for a GPU, and "
-        "`.detach().numpy()` for the CPU.",
+        "How one reaches NumPy depends on the device: with "
+        "`.detach().cpu().numpy()` from a GPU, with `.detach().numpy()` on "
+        "the CPU.",
         """
         w = torch.tensor([1.0, 2.0], requires_grad=True)
         array = w.detach().numpy()
@@ -750,7 +755,7 @@ _SECOND = (
                 "type(array).__name__ == 'ndarray'",
             ),
             (
-                "the long form is for a GPU only",
+                "the long form does not work there",
                 "type(longer).__name__ != 'ndarray'",
             ),
         ),

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from .kinds import CORRECT, Exercise, Question, right, wrong
-from .looking import function_mistake
+from .looking import function_mistake, misspelled
 
 __all__ = [
     "ALSO_CALLED",
@@ -78,14 +78,17 @@ TAUGHT_IN = {
 
 # What people call a topic that the questions name otherwise.
 ALSO_CALLED = {
-    "batchnorm": "bn batch norm running statistics mean",
+    "batchnorm": "bn batch norm running statistics mean validation changes",
     "gan": "generator discriminator critic adversarial",
     "gradient-flow": "two networks A B",
     "inplace": "in-place modify write",
     "item-numpy": "array convert log",
-    "memory": "grows leak slower cuda out of memory",
+    "memory": "grows leak training slower each step cuda out of memory list "
+    "of losses",
+    "optimizer": "weights stay do not move change learn train after step",
     "rnn": "recurrent lstm gru hidden state truncated bptt",
     "set-weights": "assign initialise load weights by hand",
+    "state_dict": "two models change together same numbers after load",
     "ste": "straight-through estimator quantize round binary",
     "target-net": "target network bootstrap reinforcement dqn",
     "tying": "shared tied weights",
@@ -134,7 +137,8 @@ MESSAGES = (
         "RuntimeError",
         "one of the variables needed for gradient computation has been "
         "modified by an inplace operation",
-        "Write into a clone, or write before the value is used.",
+        "Write into a clone, or before the value is used; after `step()` "
+        "compute the loss anew.",
         "08_write_in_place",
         "version-counter",
     ),
@@ -384,11 +388,12 @@ QUESTIONS: dict[str, Question] = {
     ),
     "clinic-average": Question(
         "`total = (total + w) / 2` runs in every step, and each step "
-        "is slower than the one before. `w` requires grad. Why?",
+        "needs more memory than the one before. `w` requires grad. Why?",
         (
             wrong(
                 "`zero_grad()` is missing, so gradients pile up",
-                "No backward runs here, so there is no gradient.",
+                "Gradients add up in one tensor of one size, which does not "
+                "grow. And no backward runs in this line.",
                 "gan-missing-zero-grad",
             ),
             right(
@@ -429,7 +434,7 @@ QUESTIONS: dict[str, Question] = {
 
 def _look_at_line(line: Any) -> str:
     if isinstance(line, bool) or not isinstance(line, int):
-        return "write the number of the line, as 1."
+        return "write the number of the line, such as 1, without quotes."
     if line == 3:
         return (
             "line 3 makes a constant target on purpose: the path from w "
@@ -481,10 +486,19 @@ def _look_at_step(function: Any) -> str:
             "the head's old gradient was added to the new one: clear it "
             "before backward."
         )
+    if mistake := misspelled(backbone, both):
+        return mistake
+    if backbone.weight.item() != 2.0 and backbone.weight.requires_grad:
+        return "the backbone moved: it is not frozen any more."
     if backbone.weight.item() != 2.0:
         return (
             "the backbone moved: its .grad is not None. What clears it "
             "before opt.step()?"
+        )
+    if backbone.weight.grad is not None:
+        return (
+            "the backbone's .grad is zero and not None: momentum or weight "
+            "decay would still move it."
         )
     if head.weight.grad.item() != -16.0 or head.weight.item() != 5.0:
         return "the head learns something else than the squared gap."

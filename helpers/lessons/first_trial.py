@@ -106,6 +106,10 @@ def _look_at_part(part: Any) -> str:
             "put the expression in quotes: it is evaluated after the "
             "program, as text."
         )
+    try:
+        compile(part.strip(), "part", "eval")
+    except SyntaxError:
+        return "that is no expression: compare with is or ==, assign nothing."
     kept, gone = _frozen(), _frozen()
     gone.grad = None
     answer = eval(part, {"torch": torch, "w": kept})

@@ -55,7 +55,7 @@ QUESTIONS = {
     ),
     "freeze-step": Question(
         "`opt = torch.optim.SGD([w], lr=0.1)` holds the frozen w, and "
-        "`w.grad` is still 3. What do two `opt.step()` do?",
+        "`w.grad` is still 3. What do two calls of `opt.step()` do?",
         (
             wrong(
                 "Nothing: the optimizer skips frozen weights",
@@ -91,20 +91,22 @@ QUESTIONS = {
                 "optimizer skips p completely.",
             ),
             wrong(
-                "No: weight decay leaves frozen weights alone",
-                "It acts wherever there is a gradient, also on zeros.",
+                "With momentum only: weight decay takes part of the gradient",
+                "It acts wherever `.grad` is not None, also on zeros.",
                 "grad-none-no-decay",
             ),
         ),
     ),
     "freeze-norm": Question(
-        "A BatchNorm layer is frozen with `requires_grad_(False)`. Now data "
-        "with the mean 3 runs through it. Does its `running_mean` change?",
+        "A BatchNorm layer also holds numbers that no optimizer trains: its "
+        "`running_mean`, 0 at first, follows the mean of the data. The layer "
+        "is frozen with `requires_grad_(False)`, and data with the mean 3 "
+        "runs through it. Does `running_mean` change?",
         (
             wrong(
                 "No: the layer is frozen",
-                "The flag speaks of gradients. The running mean is a buffer "
-                "that the forward pass itself writes.",
+                "The flag speaks of gradients. The running mean needs none: "
+                "the forward pass itself writes it (torch calls it a buffer).",
                 "bn-stats-move-when-frozen",
             ),
             wrong(
@@ -164,8 +166,8 @@ def _look_at_w(w: Any, opt: Any) -> Any:
         return f"w is a {type(w).__name__}; keep it a tensor."
     if all(w is not p for g in opt.param_groups for p in g["params"]):
         return (
-            "w is a new tensor now, and the optimizer still holds the old "
-            "one: change the flag and the .grad of w itself."
+            "the optimizer does not hold this w: leave both as they are, and "
+            "change only the flag and the .grad of w."
         )
     if misspelled(None, [w]):
         return misspelled(None, [w])
@@ -173,7 +175,7 @@ def _look_at_w(w: Any, opt: Any) -> Any:
     if w.requires_grad and w.grad is not None:
         if moved:
             return ...
-        return "zeros in .grad are not None: momentum would move w."
+        return _mistake_of_grad(w)
     if w.requires_grad:
         return "the gradient is gone; the line for the flag is missing."
     if w.grad is not None and moved:
@@ -182,10 +184,16 @@ def _look_at_w(w: Any, opt: Any) -> Any:
             f"moved w to {w.item():.1f}."
         )
     if w.grad is not None:
-        return "zeros in .grad are not None: momentum would move w."
+        return _mistake_of_grad(w)
     if moved:
         return f"w has moved to {w.item():.1f}: freeze it before the step."
     return CORRECT
+
+
+def _mistake_of_grad(w: torch.Tensor) -> str:
+    if w.grad is not None and bool(w.grad.any()):
+        return "w stayed, but its old gradient is still in .grad."
+    return "zeros in .grad are not None: momentum would move w."
 
 
 def _given_freeze(module: Any) -> None:

@@ -82,7 +82,8 @@ QUESTIONS: dict[str, Question] = {
         ),
     ),
     "in-place-silent": Question(
-        "Now the same write as `y.data[0] = 5`. What does "
+        "`y.data` looks at the memory of `y`, too, but counts its versions "
+        "alone. Now the same write as `y.data[0] = 5`. What does "
         "`y.sum().backward()` do?",
         (
             wrong(
@@ -108,7 +109,8 @@ QUESTIONS: dict[str, Question] = {
     ),
     "in-place-unsaved": Question(
         "Into which of these results may you write before backward: "
-        "`x + 1`, `x.relu()`, `x.exp()`?",
+        "`x + 1`, `x.relu()`, `x.exp()`? (For `relu`, backward asks where "
+        "the result is above 0.)",
         (
             right(
                 "Into `x + 1` only",
@@ -122,7 +124,7 @@ QUESTIONS: dict[str, Question] = {
             ),
             wrong(
                 "Into `x + 1` and `x.relu()`: relu needs only its input",
-                "relu could use its input, but torch saves the result.",
+                "The input would do as well, but torch saves the result.",
                 "residual-inplace-after-relu",
             ),
             wrong(
@@ -321,8 +323,8 @@ EXERCISES: dict[str, Exercise] = {
         },
         {
             "C": (
-                ".data writes past the version counter, and a write at the "
-                "wrong place is not noticed."
+                ".data writes past the version counter, so backward would not "
+                "notice it at a wrong place."
             ),
             "G": (
                 "a leaf that requires grad can't be written to while "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import torch
@@ -125,12 +126,12 @@ QUESTIONS = {
                 "detach-numpy-shares",
             ),
             wrong(
-                "-7, and the graph knows: NumPy and back keeps it",
+                "-7, and the graph knows: it goes on through NumPy",
                 "NumPy records nothing. `from_numpy` makes a fresh leaf.",
                 "rewrap-after-numpy",
             ),
             wrong(
-                "1: the write raises, for w is a leaf that requires grad",
+                "1: the write raises, because w is a leaf that requires grad",
                 "torch refuses such a write through a tensor. This one goes "
                 "through NumPy.",
                 "leaf-inplace-error",
@@ -173,7 +174,7 @@ def _look_at_total(total: Any, loss: Any) -> Any:
             f"total keeps the graph of {graph_size(total)} operations: add "
             "a number instead of the tensor."
         )
-    if not isinstance(total, (float, int, torch.Tensor)):
+    if not isinstance(total, (Real, torch.Tensor)):
         return f"total is a {type(total).__name__}, not a sum of numbers."
     if not isinstance(loss, torch.Tensor) or not loss.requires_grad:
         return "the loss lost its own history: nobody could train on it."

@@ -60,8 +60,9 @@ QUESTIONS = {
         ),
     ),
     "weights-shape": Question(
-        "The weight of `nn.Linear(3, 2)` has 2 rows. Which way accepts a "
-        "tensor of shape (3,), with three numbers?",
+        "The weight of `nn.Linear(3, 2)` has 2 rows of 3. `t` has the shape "
+        "(3,). Three ways: `weight.copy_(t)` under `no_grad()`, "
+        "`weight.data = t`, `load_state_dict` with `t`. Which accept it?",
         (
             wrong(
                 "None: the shapes differ",
@@ -171,8 +172,8 @@ def _look_at_vectors(emb: Any, vectors: Any) -> str:
         return f"the weight has the shape {tuple(emb.weight.shape)}."
     if not torch.equal(emb.weight, vectors):
         return (
-            "emb holds other numbers. (from_pretrained gives a new Module "
-            "back; it does not change the one that you call it on.)"
+            "emb holds other numbers than vectors. (Was from_pretrained "
+            "called on emb? It gives a new Module back.)"
         )
     if not emb.weight.requires_grad:
         return (
@@ -216,8 +217,8 @@ def _mistake_of_numbers(average: Any) -> str:
     made = (average.weight.item(), average.bias.item())
     if made == (4.0, 0.0):
         return (
-            "average did not move: p = ... gives the name p to a new tensor "
-            "and leaves the Parameter as it was."
+            "average did not move: p = ... (or a new entry in a dict) holds "
+            "a new tensor and leaves the Parameter as it was."
         )
     if made == (7.0, 3.0):
         return "keep and 1 - keep are swapped."
@@ -268,17 +269,17 @@ EXERCISES = {
             "A": "opt.step()",
             "B": "with torch.no_grad():\n"
             "    layer.weight.copy_(torch.tensor([[1.0, 2.0]]))",
-            "C": "layer = nn.Linear(2, 1, bias=False)",
+            "C": "layer = nn.Linear(2, 1, bias=False)\n"
+            "opt = torch.optim.SGD(layer.parameters(), lr=1.0)",
             "D": "layer(torch.ones(1, 2)).sum().backward()",
             "E": "layer.weight = nn.Parameter(torch.tensor([[1.0, 2.0]]))",
-            "F": "opt = torch.optim.SGD(layer.parameters(), lr=1.0)",
-            "G": "kept = copy.deepcopy(layer.state_dict())",
-            "H": "kept = layer.state_dict()",
+            "F": "kept = copy.deepcopy(layer.state_dict())",
+            "G": "kept = layer.state_dict()",
         },
         {
-            "E": "it makes a new Parameter, which an optimizer from before "
+            "E": "it makes a new Parameter, which the optimizer of line C "
             "does not know.",
-            "H": "it shows the live weights, so the step would change it.",
+            "G": "it shows the live weights, so the step would change it.",
         },
         _look_at_order,
         "import copy\nimport torch\nfrom torch import nn",

@@ -65,9 +65,9 @@ QUESTIONS: dict[str, Question] = {
         ),
     ),
     "wild-critic": Question(
-        "Here each `zero_grad()` comes after a step and clears that "
-        "optimizer's weights only. What does G learn when the detach is "
-        "missing?",
+        "`train(opt, loss)` calls `loss.backward()`, `opt.step()` and "
+        "`opt.zero_grad()`, in this order; the last clears only the weights "
+        "that `opt` holds. What does G learn when the detach is missing?",
         (
             right(
                 "Almost nothing: two gradients of opposite sign add up",
@@ -163,10 +163,10 @@ QUESTIONS: dict[str, Question] = {
 def _look_at_goal(goal: Any, online: Any, target: Any) -> str:
     if not isinstance(goal, torch.Tensor):
         return (
-            f"the goal is a {type(goal).__name__}: make it a tensor, the "
+            f"the goal is a plain {type(goal).__name__}: make it a tensor, the "
             "loss is computed from it."
         )
-    if goal.numel() != 1 or abs(goal.item() - 4.0) > 1e-6:
+    if goal.numel() != 1 or abs(goal.item() - 11.0) > 1e-6:
         return _which_goal(goal)
     if not target.weight.requires_grad and not goal.requires_grad:
         return "do not freeze the target network: cut the goal."
@@ -184,15 +184,17 @@ def _which_goal(goal: torch.Tensor) -> str:
     if goal.numel() != 1:
         return "the goal has one number, as the reward has."
     known = {
-        3.0: "that is what the online network says: ask the target network.",
-        2.5: "that is the goal from s: the value of s_next is asked for.",
-        2.0: "that is the goal from s: the value of s_next is asked for.",
+        3.0: "the reward is missing.",
+        10.0: "that is what the online network says: ask the target network.",
+        9.5: "that is the goal from s: the value of s_next is asked for.",
+        9.0: "that is the goal from s: the value of s_next is asked for.",
+        7.0: "the factor 0.5 belongs to the target network's value alone.",
+        14.0: "the factor 0.5 is missing.",
         6.0: "the reward and the factor 0.5 are missing.",
     }
-    said = known.get(
-        round(goal.item(), 4), "it should be 1 + 0.5 × 6, so 4, as a number."
+    return known.get(
+        round(goal.item(), 4), "it should be 8 + 0.5 × 6, so 11, as a number."
     )
-    return said if goal.item() != 7.0 else "the factor 0.5 is missing."
 
 
 def _nets() -> tuple[nn.Module, nn.Module]:
@@ -277,7 +279,7 @@ EXERCISES: dict[str, Exercise] = {
         4,
         "easy",
         _look_at_goal,
-        "a goal of 4 that no gradient goes through",
+        "a goal of 11 that no gradient goes through",
     ),
     "wild-update": Exercise(
         7,

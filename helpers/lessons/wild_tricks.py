@@ -163,8 +163,8 @@ def _look_at_sign(w: Any, q: Any) -> str:
         return "w gets zeros: sign() is flat, so its gradient is 0."
     if gradient.tolist() == [0.0, 0.0]:
         return (
-            "w gets zeros: w and -w cancel each other, so detach the "
-            "difference."
+            "w gets zeros: what is left of w, once sign() is flat and w and "
+            "-w cancel each other? Add w itself, and detach the rest."
         )
     if gradient.tolist() != [1.0, 1.0]:
         return (
@@ -214,7 +214,7 @@ def _look_at_loop(function: Any) -> str:
             "the first chunk: detach the state between two chunks, and "
             "give the result its name.",
             "does not require grad": "the loss has no history: detach the "
-            "state before a chunk, not after it.",
+            "state between two chunks, not between a chunk and its loss.",
             "no attribute 'backward'": "item() makes a number, which has no "
             "backward: take it for the log only.",
         }

@@ -79,7 +79,7 @@ QUESTIONS = {
         ),
     ),
     "xw-zero": Question(
-        "The program goes on with `x.grad.zero_()`. What happens?",
+        "The program goes on with `x.grad.zero_()` (D1.13). What happens?",
         (
             wrong(
                 "`x.grad` becomes a tensor of zeros",
@@ -98,8 +98,9 @@ QUESTIONS = {
         ),
     ),
     "xw-frozen-w": Question(
-        "Now `loss2.backward()`. The text says that w's gradient is still "
-        "zero afterwards. What does `w.grad` hold?",
+        "w is now frozen: its `requires_grad` is False. Next comes "
+        "`loss2.backward()`. The text says that w's gradient is still zero "
+        "afterwards (D1.14). What does `w.grad` hold?",
         (
             wrong(
                 "Zeros",

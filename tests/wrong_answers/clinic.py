@@ -35,6 +35,21 @@ WRONG = {
             _step("backbone.requires_grad_(False); head.zero_grad()"),
             "the backbone moved",
         ),
+        (
+            _step("backbone.requires_grad = False; opt.zero_grad()"),
+            "with the underscore",
+        ),
+        (
+            _step("head.zero_grad()", "head(backbone(x))"),
+            "is not frozen any more",
+        ),
+        (
+            _step(
+                "backbone.requires_grad_(False)\n"
+                "    opt.zero_grad(set_to_none=False)"
+            ),
+            "is zero and not None",
+        ),
         (_step(end="return loss"), "holds the graph of its step"),
         (_step(end="pass"), "returns nothing"),
         (_step(after="opt.zero_grad()"), "cleared too late"),

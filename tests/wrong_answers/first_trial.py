@@ -2,6 +2,7 @@
 
 WRONG = {
     "first-part": [
+        ("part = 'w.grad = None'", "that is no expression"),
         ("part = w.grad is None", "in quotes"),
         ('part = "w.grad"', "gives a Tensor"),
         ('part = "not w.requires_grad"', "look at what the claim speaks of"),

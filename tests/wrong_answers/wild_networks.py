@@ -7,6 +7,11 @@ WRONG = {
         ("goal = (reward + 0.5 * online(s_next)).detach()", "ask the target"),
         ("goal = (reward + 0.5 * target(s)).detach()", "value of s_next"),
         ("goal = target(s_next).detach()", "are missing"),
+        ("goal = (0.5 * target(s_next)).detach()", "reward is missing"),
+        (
+            "goal = (0.5 * (reward + target(s_next))).detach()",
+            "the target network's value alone",
+        ),
         ("goal = (reward + target(s_next)).detach()", "factor 0.5"),
         ("goal = (reward + 0.5 * target(s_next)).item()", "is a float"),
         (

@@ -19,6 +19,7 @@ WRONG = {
     "trick-sign": [
         ("q = w.sign()", "sign() is flat"),
         ("q = w + (w.sign() - w)", "cancel each other"),
+        ("q = w / w.abs()", "detach the rest"),
         ("q = (w + (w.sign() - w)).detach()", "has no history"),
         ("q = w.detach() + (w.sign() - w)", "another gradient than 1"),
         ("q = w + w.sign().detach()", "should hold -1 and 1"),
