@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PUBLISH := $(VENV)/.publish
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: help lab test refresh golden lint bench opinfo pins clean
+.PHONY: help lab test browser refresh golden lint slides slides-pdf site handout bench opinfo pins clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,6 +18,23 @@ lab: $(READY) ## open JupyterLab on the first lesson
 
 test: $(READY) ## run all tests, notebooks included
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 120 $(TESTS)
+
+browser: $(PUBLISH) slides site ## look at JupyterLab, slides and site in a real Chromium
+	$(BIN)/python -m pytest -q -p no:nbval tests/browser
+
+slides: $(PUBLISH) ## write the slides of every lesson; SOLUTIONS=1 for the solutions too
+	$(BIN)/python docs/slides.py build/slides $(if $(SOLUTIONS),--solutions)
+
+slides-pdf: slides ## print the slides as PDF, by Chromium
+	$(BIN)/python docs/print_slides.py build/slides
+
+site: $(PUBLISH) ## write the static site of all lessons
+	$(BIN)/python docs/prepare.py build/docs
+	rm -rf build/site
+	$(BIN)/sphinx-build -q -W --keep-going -b html build/docs build/site
+
+handout: $(READY) ## write the notebooks without solutions
+	$(BIN)/python docs/handout.py build/handout
 
 refresh: $(READY) ## run every notebook in place and normalise it
 	$(BIN)/python tests/refresh.py $(NOTEBOOKS)
@@ -50,4 +68,8 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Python 3.10 or newer is needed, $(PYTHON) is older: run make PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "Python's venv is missing: run  sudo apt install python3-venv  and try again" >&2; exit 1; }
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+$(PUBLISH): $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[publish]'
 	@touch $@

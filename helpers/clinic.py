@@ -197,6 +197,8 @@ def find(symptom: str | BaseException) -> Page:
         )
     title = f"{_counted(len(found))} for {short!r}"
     title += "." if whole or known else ", none with all of the words."
+    if not found:
+        title = f"No question for {short!r}, but torch's message is known."
     lines, body = [title], f"<p><b>{escape(title)}</b></p>"
     for m in known:
         lines += _message_lines(m)

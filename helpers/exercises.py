@@ -88,7 +88,10 @@ def arrange(exercise: str) -> Shown:
             f"no lines to arrange {exercise!r}; there are: {', '.join(known)}"
         )
     task = "Put these lines in order. Not all of them belong."
-    lines = [f"{k}: {line}" for k, line in EXERCISES[exercise].lines.items()]
+    lines = [
+        f"{letter}: {line}".replace("\n", "\n   ")
+        for letter, line in EXERCISES[exercise].lines.items()
+    ]
     code = "".join(
         f'<pre style="margin:2px 0;background:{style.OPERATION_FILL};'
         f"font-family:{escape(style.MONO)};"

@@ -308,7 +308,7 @@ class _Flow:
             life.shape,
             requires_grad=life.requires_grad or wanted,
             is_leaf=life.is_leaf,
-            note="" if life.alive else GONE,
+            note=GONE if (free or wanted) and not life.alive else "",
         )
 
     def _final(self, facts: TensorFacts) -> TensorFacts:

@@ -9,7 +9,7 @@ import torch
 
 from helpers import arrange, check, expect_error, predict
 from helpers.lessons.kinds import Question, ordering, right, wrong
-from helpers.lessons.looking import is_untouched
+from helpers.lessons.looking import is_untouched, misspelled
 
 QUESTION = Question(
     "Is `1 < 2`?",
@@ -134,6 +134,14 @@ def test_an_order_that_fails_names_its_line():
         ARRANGED.look("ABD")
 
 
+def test_a_block_that_fails_is_named_by_its_first_line():
+    blocks = ordering(
+        1, "easy", "", {"A": "if True:\n    1 / 0"}, {}, lambda space: ""
+    )
+    with pytest.raises(RuntimeError, match="at `if True:`: ZeroDivisionErr"):
+        blocks.look("A")
+
+
 def test_what_an_order_prints_is_not_shown(capsys):
     ARRANGED.look("BAD")
     assert capsys.readouterr().out == ""
@@ -169,3 +177,9 @@ def test_a_function_that_was_changed_is_touched():
 
     assert not is_untouched(lambda x: torch.sub(x, 1), given)
     assert not is_untouched(lambda x: torch.add(x, 2), given)
+
+
+def test_the_method_replaced_by_a_flag_is_named():
+    w = torch.ones(1)
+    w.requires_grad_ = False
+    assert "replaces the method" in misspelled(None, [w])

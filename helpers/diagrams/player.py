@@ -170,7 +170,7 @@ _SCRIPT = """
     make("div", title, left, "program");
     var code = make("div", "overflow:auto;max-height:" +
       (slide ? 190 : 340) + "px;font-family:" + look.mono + ";font-size:" +
-      letters + "px;line-height:1.7;white-space:pre", left);
+      letters + "px;line-height:1.7;white-space:pre-wrap", left);
     var rows = data.source.map(function (line, i) {
       return make("div", "padding:0 6px;border-left:3px solid transparent",
         code, String(i + 1).padStart(3) + "  " + line);
@@ -249,7 +249,8 @@ _SCRIPT = """
         if (here) {
           row.setAttribute("aria-current", "step");
           var low = row.offsetTop - code.offsetTop;
-          if (low < code.scrollTop || low > code.scrollTop + code.clientHeight - 30)
+          var end = code.scrollTop + code.clientHeight - 30;
+          if (low < code.scrollTop || low > end)
             code.scrollTop = low - 100;
         } else row.removeAttribute("aria-current");
       });

@@ -609,8 +609,7 @@ _SECOND = (
         x = torch.tensor([2.0], requires_grad=True)
         d = (x * 3).detach()
         d.requires_grad_(True)
-        loss = (d * 4).sum()
-        loss.backward()
+        (d * 4).sum().backward()
         """,
         (("`d.grad` is None", "d.grad is None"),),
         "`d` is a leaf of its own now and gets its gradient, 4. `x` still "

@@ -88,7 +88,6 @@ ALSO_CALLED = {
     "optimizer": "weights stay do not move change learn train after step",
     "rnn": "recurrent lstm gru hidden state truncated bptt",
     "set-weights": "assign initialise load weights by hand",
-    "state_dict": "two models change together same numbers after load",
     "ste": "straight-through estimator quantize round binary",
     "target-net": "target network bootstrap reinforcement dqn",
     "tying": "shared tied weights",

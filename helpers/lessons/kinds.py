@@ -131,7 +131,8 @@ def _variables_after(lines: list[str]) -> dict[str, Any]:
                 exec(line, variables)
             except Exception as error:
                 said = str(error).splitlines() or [""]
+                first = line.strip().splitlines()[0]
                 raise RuntimeError(
-                    f"at `{line.strip()}`: {type(error).__name__}: {said[0]}"
+                    f"at `{first}`: {type(error).__name__}: {said[0]}"
                 ) from error
     return variables

@@ -66,7 +66,14 @@ def shares(first: torch.Tensor, second: torch.Tensor) -> bool:
 
 
 def misspelled(module: nn.Module | None, tensors: Iterable[Any]) -> str:
-    """Name the two spellings that set an attribute which torch never reads."""
+    """Name the spellings that set an attribute which torch never reads."""
+    tensors = list(tensors)
+    things = [*tensors, module] if module is not None else tensors
+    if any("requires_grad_" in vars(thing) for thing in things):
+        return (
+            "requires_grad_ = False replaces the method: call it, "
+            "requires_grad_(False), or set requires_grad = False."
+        )
     if module is not None and "requires_grad" in vars(module):
         return (
             "requires_grad = False on a Module only adds an attribute to it: "

@@ -163,8 +163,8 @@ QUESTIONS: dict[str, Question] = {
 def _look_at_goal(goal: Any, online: Any, target: Any) -> str:
     if not isinstance(goal, torch.Tensor):
         return (
-            f"the goal is a plain {type(goal).__name__}: make it a tensor, the "
-            "loss is computed from it."
+            f"the goal is a plain {type(goal).__name__}: make it a tensor, "
+            "the loss is computed from it."
         )
     if goal.numel() != 1 or abs(goal.item() - 11.0) > 1e-6:
         return _which_goal(goal)

@@ -13,7 +13,7 @@ WRONG = {
             "the target network's value alone",
         ),
         ("goal = (reward + target(s_next)).detach()", "factor 0.5"),
-        ("goal = (reward + 0.5 * target(s_next)).item()", "is a float"),
+        ("goal = (reward + 0.5 * target(s_next)).item()", "is a plain float"),
         (
             "target.requires_grad_(False)\n"
             "goal = reward + 0.5 * target(s_next)",
