@@ -16,10 +16,10 @@ lab: $(READY) ## open JupyterLab on the first lesson
 	$(BIN)/jupyter trust $(NOTEBOOKS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(LAB_OPTIONS) $(firstword $(NOTEBOOKS))
 
-test: $(READY) ## run all tests, notebooks included
+test: $(PUBLISH) ## run all tests, notebooks included; with Chromium there, in it too
 	$(BIN)/python -m pytest -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 120 $(TESTS)
 
-browser: $(PUBLISH) slides site ## look at JupyterLab, slides and site in a real Chromium
+browser: $(PUBLISH) ## look at JupyterLab, slides and site in a real Chromium
 	$(BIN)/python -m pytest -q -p no:nbval tests/browser
 
 slides: $(PUBLISH) ## write the slides of every lesson; SOLUTIONS=1 for the solutions too

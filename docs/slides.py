@@ -20,6 +20,7 @@ from typing import Any
 
 import nbformat
 import sphinx_revealjs
+from bs4 import BeautifulSoup
 from nbconvert.filters import markdown2html
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -35,8 +36,8 @@ WIDTH, HEIGHT = 1024, 720
 ROOM_WIDE, ROOM_HIGH = 964, 640
 LETTERS = 19  # CSS pixels of code; 14 pt are 18.7
 LINE = 28
-PICTURE_LETTERS = 11  # the smallest text in a picture at its own size
-SCALE = 1.7  # what makes 14 pt of it
+PICTURE_HIGH = 680  # of a picture that has a slide of its own
+SCALE = 1.7  # makes 14 pt of a picture's smallest text, which has 11 pixels
 OVERLAP = 40  # of two parts of a wide picture
 
 
@@ -84,7 +85,8 @@ def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
 def add(slides: list[Slide], block: Block) -> None:
     """Put a block on the last slide, or on a new one where it has no room."""
     last = slides[-1]
-    if last.blocks and last.high + block.high > ROOM_HIGH:
+    heading = re.match("<h[12]", block.html)
+    if last.blocks and (heading or last.high + block.high > ROOM_HIGH):
         slides.append(last := Slide(below=True))
         block = replace(block, fragment=False)
     last.blocks.append(block)
@@ -102,7 +104,8 @@ def blocks_of(cell: Any) -> list[Block]:
     if source:
         blocks.append(code_block(source))
     for output in cell.outputs:
-        blocks += output_blocks(output, asked[1] if asked else "")
+        answer = asked and output.output_type == "execute_result"
+        blocks += output_blocks(output, asked[1] if answer else "")
     return blocks
 
 
@@ -141,6 +144,8 @@ def output_blocks(output: Any, asked: str) -> list[Block]:
         return [Block(page, ROOM_HIGH, film=film_of(page))]
     if "helpers-panel" in page:
         return [Block(page, ROOM_HIGH)]
+    if "<tbody>" in page:
+        return table_blocks(page)
     if page:
         lines = len(data["text/plain"].splitlines())
         return [Block(f'<div class="card">{page}</div>', lines * LINE + 60)]
@@ -148,6 +153,50 @@ def output_blocks(output: Any, asked: str) -> list[Block]:
     lines = sum(math.ceil(len(t) / 80) or 1 for t in text.splitlines())
     shown = f'<pre class="output">{html.escape(text.rstrip())}</pre>'
     return [Block(shown, lines * LINE + 24, fragment=True)]
+
+
+def table_blocks(page: str) -> list[Block]:
+    """Return a table with as many rows on a slide as there is room for."""
+    soup = BeautifulSoup(
+        page.replace("<details open>", "<details>"), "html.parser"
+    )
+    body = soup.find("tbody")
+    groups: list[list[Any]] = [[]]
+    room = 0.0
+    for row in body.find_all("tr", recursive=False):
+        high = row_height(row)
+        goes_on = row.find("td", colspan=True) is not None
+        if groups[-1] and room + high > ROOM_HIGH - 160 and not goes_on:
+            groups.append([])
+            room = 0.0
+        groups[-1].append(row)
+        room += high
+    blocks = []
+    for group in groups:
+        body.clear()
+        body.extend(group)
+        high = sum(map(row_height, group)) + 90
+        blocks.append(Block(f'<div class="card">{soup}</div>', high))
+    return blocks
+
+
+def row_height(row: Any) -> float:
+    """About how high a row is, with what is folded in it folded."""
+    cells = row.find_all(["th", "td"], recursive=False)
+    wide = ROOM_WIDE / len(cells) / 10.5
+    if len(cells) == 4:  # of a trial: claim, parts, verdict, vote
+        wide = ROOM_WIDE * 0.36 / 10.5
+    lines = 1
+    for cell in cells:
+        folded = cell.find("details")
+        text = (folded.summary if folded else cell).get_text("\n")
+        parts = [p for p in text.split("\n") if p.strip()]
+        if cell.find("div"):
+            parts = [d.get_text() for d in cell.find_all("div")] or parts
+        else:
+            parts = ["".join(parts)]
+        lines = max(lines, sum(math.ceil(len(p) / wide) for p in parts))
+    return lines * LINE + 30
 
 
 def film_of(player: str) -> tuple[Block, ...]:
@@ -204,36 +253,46 @@ def picture_blocks(svg: str, alt: str) -> list[Block]:
         float(re.search(rf'{side}="([\d.]+)', svg)[1])
         for side in ("width", "height")
     )
-    scale = min(ROOM_WIDE / wide, ROOM_HIGH / high)
+    scale = min(ROOM_WIDE / wide, PICTURE_HIGH / high)
     if scale >= SCALE:
         return [picture(svg, alt, min(scale, 2.0), wide, high)]
-    room = ROOM_WIDE / SCALE
-    count = (
-        math.ceil((wide - OVERLAP) / (room - OVERLAP)) if wide > room else 1
-    )
-    tall = math.ceil(high / (ROOM_HIGH / SCALE))
-    part, rest = wide, high
-    if count > 1:
-        part = (wide + (count - 1) * OVERLAP) / count
-    if tall > 1:
-        rest = (high + (tall - 1) * OVERLAP) / tall
+    across, step_x = parts_of(wide, ROOM_WIDE / SCALE)
+    down, step_y = parts_of(high, PICTURE_HIGH / SCALE)
+    size = (wide - (across - 1) * step_x, high - (down - 1) * step_y)
+    corners = [
+        (i * step_x, j * step_y) for j in range(down) for i in range(across)
+    ]
+    corners = [(x, y) for x, y in corners if says_something(svg, x, y, *size)]
     return [
         picture(
-            cropped(
-                svg,
-                i * (part - OVERLAP) if count > 1 else 0,
-                j * (rest - OVERLAP) if tall > 1 else 0,
-                part,
-                rest,
-            ),
-            f"{alt} (part {j * count + i + 1} of {count * tall})",
+            cropped(svg, x, y, *size),
+            f"{alt} (part {number} of {len(corners)})",
             SCALE,
-            part,
-            rest,
+            *size,
         )
-        for j in range(tall)
-        for i in range(count)
+        for number, (x, y) in enumerate(corners, 1)
     ]
+
+
+def parts_of(length: float, room: float) -> tuple[int, float]:
+    """Return in how many parts a length is shown, and the step from one to
+    the next.
+    """
+    if length <= room:
+        return 1, 0.0
+    count = math.ceil((length - OVERLAP) / (room - OVERLAP))
+    return count, (length - OVERLAP) / count
+
+
+def says_something(
+    svg: str, x: float, y: float, wide: float, high: float
+) -> bool:
+    """Say whether a part of a picture has text in it."""
+    places = re.findall(r'<text[^>]* x="([\d.]+)" y="([\d.]+)"', svg)
+    return not places or any(
+        x <= float(left) <= x + wide and y <= float(top) <= y + high
+        for left, top in places
+    )
 
 
 def cropped(svg: str, x: float, y: float, wide: float, high: float) -> str:

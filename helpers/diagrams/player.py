@@ -172,7 +172,8 @@ _SCRIPT = """
       (slide ? 190 : 340) + "px;font-family:" + look.mono + ";font-size:" +
       letters + "px;line-height:1.7;white-space:pre-wrap", left);
     var rows = data.source.map(function (line, i) {
-      return make("div", "padding:0 6px;border-left:3px solid transparent",
+      return make("div", "padding:0 6px 0 calc(6px + 3em);text-indent:-3em;" +
+        "border-left:3px solid transparent",
         code, String(i + 1).padStart(3) + "  " + line);
     });
     var said = make("div", "margin:10px 0;padding:8px 10px;" +
@@ -190,7 +191,7 @@ _SCRIPT = """
     function frame(name) {  // shrinks a picture as far as it stays readable
       if (slide) tab(name, shown.children.length);
       else make("div", title, right, name);
-      var box = make("div", slide ? "overflow:auto;height:380px" :
+      var box = make("div", slide ? "overflow:auto;height:310px" :
         "overflow-x:auto", right);
       box.tabIndex = slide ? 0 : -1;
       var img = make("img", "display:block;max-width:" +

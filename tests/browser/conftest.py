@@ -25,6 +25,36 @@ LOCAL = re.compile(
 )
 
 
+def build(*command):
+    """Run one of the programs that make targets run."""
+    subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def slides(tmp_path_factory):
+    """The folder with the slides of every lesson."""
+    folder = tmp_path_factory.mktemp("slides")
+    build("docs/slides.py", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder with the static site."""
+    folder = tmp_path_factory.mktemp("site")
+    build("docs/prepare.py", folder / "docs")
+    build(
+        *("-m", "sphinx", "-q", "-W", "-b", "html"),
+        *(folder / "docs", folder / "site"),
+    )
+    return folder / "site"
+
+
 @pytest.fixture(scope="session")
 def browser():
     program = chromium()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SLIDES = ROOT / "build" / "slides"
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 SIZES = [(1280, 720), (1024, 768)]
 
@@ -54,8 +53,8 @@ def show(page, number):
 
 @pytest.mark.parametrize("lesson", LESSONS)
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
-def test_every_slide_fits(open_page, lesson, size):
-    page = open_page((SLIDES / f"{lesson}.html").as_uri(), *size)
+def test_every_slide_fits(open_page, slides, lesson, size):
+    page = open_page((slides / f"{lesson}.html").as_uri(), *size)
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     unfit = {}
     for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -66,8 +65,8 @@ def test_every_slide_fits(open_page, lesson, size):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_no_two_blocks_of_a_slide_overlap(open_page, lesson):
-    page = open_page((SLIDES / f"{lesson}.html").as_uri())
+def test_no_two_blocks_of_a_slide_overlap(open_page, slides, lesson):
+    page = open_page((slides / f"{lesson}.html").as_uri())
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     for number in range(page.evaluate("Reveal.getTotalSlides()")):
         show(page, number)
@@ -81,8 +80,8 @@ def test_no_two_blocks_of_a_slide_overlap(open_page, lesson):
             assert top >= bottom - 1, number + 1
 
 
-def test_a_player_steps_by_key_and_leaves_the_slide_alone(open_page):
-    page = open_page((SLIDES / "07_split_two_networks.html").as_uri())
+def test_a_player_steps_by_key_and_leaves_the_slide_alone(open_page, slides):
+    page = open_page((slides / "07_split_two_networks.html").as_uri())
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     player = page.locator(".helpers-player").first
     number = player.evaluate(
@@ -97,15 +96,15 @@ def test_a_player_steps_by_key_and_leaves_the_slide_alone(open_page):
     )
 
 
-def test_the_deck_goes_on_by_key(open_page):
-    page = open_page((SLIDES / "03_clone_or_detach.html").as_uri())
+def test_the_deck_goes_on_by_key(open_page, slides):
+    page = open_page((slides / "03_clone_or_detach.html").as_uri())
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     page.keyboard.press("ArrowRight")
     assert page.evaluate("Reveal.getIndices().h") == 1
 
 
-def test_a_panel_answers(open_page):
-    page = open_page((SLIDES / "07_split_two_networks.html").as_uri())
+def test_a_panel_answers(open_page, slides):
+    page = open_page((slides / "07_split_two_networks.html").as_uri())
     page.wait_for_function("window.Reveal && Reveal.isReady()")
     panel = page.locator(".helpers-panel").first
     show(
@@ -119,14 +118,14 @@ def test_a_panel_answers(open_page):
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_no_solution_is_on_a_slide(lesson):
-    page = (SLIDES / f"{lesson}.html").read_text(encoding="utf-8")
+def test_no_solution_is_on_a_slide(slides, lesson):
+    page = (slides / f"{lesson}.html").read_text(encoding="utf-8")
     assert "<summary>Solution" not in page
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_each_prediction_has_notes_for_the_speaker(lesson):
-    page = (SLIDES / f"{lesson}.html").read_text(encoding="utf-8")
+def test_each_prediction_has_notes_for_the_speaker(slides, lesson):
+    page = (slides / f"{lesson}.html").read_text(encoding="utf-8")
     questions = page.count('<div class="question">')
     assert questions >= 1
     assert len(re.findall(r'<aside class="notes">Let the room', page)) == (
@@ -134,7 +133,7 @@ def test_each_prediction_has_notes_for_the_speaker(lesson):
     )
 
 
-def test_the_index_leads_to_every_lesson(open_page):
-    page = open_page((SLIDES / "index.html").as_uri())
+def test_the_index_leads_to_every_lesson(open_page, slides):
+    page = open_page((slides / "index.html").as_uri())
     links = page.locator("a").evaluate_all("(a) => a.map((e) => e.href)")
     assert [Path(link).stem for link in links] == LESSONS
