@@ -76,7 +76,10 @@ def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
             continue
         if kind in ("slide", "subslide") or not slides:
             slides.append(Slide(below=kind == "subslide"))
+        minutes = re.search(r"\*\*(\d+) minutes\.\*\*", cell.source)
         for number, block in enumerate(blocks_of(cell)):
+            if minutes and number == 0:
+                block = replace(block, notes=f"{minutes[1]} minutes.")
             late = kind == "fragment" and number == 0
             add(slides, replace(block, fragment=block.fragment or late))
     return slides

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 ROOT = Path(__file__).parents[2]
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
@@ -137,3 +138,22 @@ def test_the_index_leads_to_every_lesson(open_page, slides):
     page = open_page((slides / "index.html").as_uri())
     links = page.locator("a").evaluate_all("(a) => a.map((e) => e.href)")
     assert [Path(link).stem for link in links] == LESSONS
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_serious_violation_of_accessibility(open_page, slides, lesson):
+    page = open_page((slides / f"{lesson}.html").as_uri())
+    page.wait_for_function("window.Reveal && Reveal.isReady()")
+    results = Axe().run(page, options={"preload": False})
+    serious = [
+        (v["id"], v["nodes"][0]["html"][:120])
+        for v in results.response["violations"]
+        if v["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_the_speaker_sees_the_minutes(slides, lesson):
+    page = (slides / f"{lesson}.html").read_text(encoding="utf-8")
+    assert re.search(r'<aside class="notes">\d+ minutes\.', page)
