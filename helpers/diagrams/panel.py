@@ -188,7 +188,6 @@ _SCRIPT = """
     said.setAttribute("aria-live", "polite");
     var result = make("div", "overflow:auto" +
       (slide ? ";max-height:450px" : ""), stage);
-    result.tabIndex = slide ? 0 : -1;
     function show(i, k) {
       if (i !== undefined) chosen[i] = k;
       var number = 0;
@@ -211,8 +210,12 @@ _SCRIPT = """
           var wide = img.naturalWidth;
           if (slide) {
             img.style.maxWidth = "none";
-            img.style.width = Math.round(wide * 1.7) + "px";
+            // a plot has larger letters than our own pictures
+            var by = kept[0].indexOf('id="figure_1"') > 0 ? 1.4 : 1.7;
+            img.style.width = Math.round(wide * by) + "px";
           } else img.style.minWidth = Math.round(wide * 0.7) + "px";
+          if (result.scrollWidth > result.clientWidth ||
+              result.scrollHeight > result.clientHeight) result.tabIndex = 0;
         });
         img.alt = kept[1];
         img.src = "data:image/svg+xml;charset=utf-8," +

@@ -193,13 +193,14 @@ _SCRIPT = """
       else make("div", title, right, name);
       var box = make("div", slide ? "overflow:auto;height:310px" :
         "overflow-x:auto", right);
-      box.tabIndex = slide ? 0 : -1;
       var img = make("img", "display:block;max-width:" +
         (slide ? "none" : "100%"), box);
       img.addEventListener("load", function () {
         var wide = img.naturalWidth;
         if (slide) img.style.width = Math.round(wide * 1.7) + "px";
         else img.style.minWidth = Math.round(wide * 0.7) + "px";
+        if (box.scrollWidth > box.clientWidth ||
+            box.scrollHeight > box.clientHeight) box.tabIndex = 0;
       });
       return img;
     }
@@ -272,6 +273,8 @@ _SCRIPT = """
       var by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (event.key === "Home") show(0);
       else if (event.key === "End") show(last);
+      else if (by && event.target.tagName === "DIV" &&
+        event.target !== root) { event.stopPropagation(); return; }
       else if (by && event.target !== slider) show(at + by);
       else if (event.key === "Tab" || event.key === "Escape") return;
       else { event.stopPropagation(); return; }
