@@ -71,5 +71,5 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 $(PUBLISH): $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[publish]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[publish,present]'
 	@touch $@

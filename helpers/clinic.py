@@ -18,7 +18,7 @@ import math
 import re
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -599,7 +599,7 @@ def _said(sentence: str) -> Page:
 
 
 def _sheet(html: str, lines: list[str], alt: str) -> Page:
-    return Sheet(card(html), legible("\n".join(lines)), alt)
+    return Sheet(card(html, 900), legible("\n".join(lines)), alt)
 
 
 def _folded(summary: str, inside: str) -> str:
@@ -616,11 +616,12 @@ def _td(inside: str) -> str:
     )
 
 
-def _table(label: str, head: Iterable[str], rows: str) -> str:
+def _table(label: str, head: Sequence[str], rows: str) -> str:
+    wide = (34, 30, 20, 16) if len(head) == 4 else (100 // len(head),) * 9
     cells = "".join(
         f'<th scope="col" style="border:1px solid {style.CARD_EDGE};'
-        f'padding:4px 8px;text-align:left">{title}</th>'
-        for title in head
+        f'padding:4px 8px;text-align:left;width:{percent}%">{title}</th>'
+        for title, percent in zip(head, wide, strict=False)
     )
     rows = rows.replace("<tr>", f'<tr style="background:{style.CARD}">')
     return (
