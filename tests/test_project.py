@@ -152,6 +152,7 @@ def test_every_import_is_declared():
     bench = project()["optional-dependencies"]["bench"]
     known |= {Requirement(text).name for text in bench}
     known |= set(sys.stdlib_module_names) | {"helpers", "tomli"}
+    known |= {p.stem for p in (ROOT / "docs").glob("*.py")}
     sources = [p.read_text(encoding="utf-8") for p in CODE]
     sources += [
         p.read_text(encoding="utf-8") for p in (ROOT / "tests").glob("*.py")
