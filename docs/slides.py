@@ -15,6 +15,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import nbformat
 import sphinx_revealjs
 from bs4 import BeautifulSoup
 from nbconvert.filters import markdown2html
+from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
@@ -68,10 +70,17 @@ class Slide:
 def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
     """Return the slides of a lesson."""
     slides: list[Slide] = []
-    for cell in notebook.cells:
+    for cell, after in zip_longest(notebook.cells, notebook.cells[1:]):
         kind = cell.metadata.slideshow.slide_type
-        if "solution" in cell.metadata.get("tags", []) and solutions:
-            kind = "subslide"
+        if "solution" in cell.metadata.get("tags", []):
+            next_kind = after and after.metadata.slideshow.slide_type
+            task = cell.source.rpartition("</details>")[2].strip()
+            if solutions:
+                slides += [
+                    solution_slide(c) for c in SOLVED.findall(cell.source)
+                ]
+            if task and next_kind != "skip":  # the next exercise's
+                cell, kind = NotebookNode(cell, source=task), "slide"
         if kind in ("skip", "notes"):
             continue
         if kind in ("slide", "subslide") or not slides:
@@ -83,6 +92,16 @@ def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
             late = kind == "fragment" and number == 0
             add(slides, replace(block, fragment=block.fragment or late))
     return slides
+
+
+SOLVED = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def solution_slide(code: str) -> Slide:
+    """Return a slide with the solution of the exercise before it."""
+    return Slide(
+        [Block("<h2>Solution</h2>", 56), code_block(code)], below=True
+    )
 
 
 def add(slides: list[Slide], block: Block) -> None:

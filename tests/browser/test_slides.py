@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from .conftest import build
+
 ROOT = Path(__file__).parents[2]
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 SIZES = [(1280, 720), (1024, 768)]
@@ -121,7 +123,15 @@ def test_a_panel_answers(open_page, slides):
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_no_solution_is_on_a_slide(slides, lesson):
     page = (slides / f"{lesson}.html").read_text(encoding="utf-8")
+    assert "<h2>Solution" not in page
     assert "<summary>Solution" not in page
+
+
+def test_solutions_are_there_when_they_are_asked_for(tmp_path):
+    build("docs/slides.py", tmp_path, "--solutions")
+    for lesson in LESSONS:
+        page = (tmp_path / f"{lesson}.html").read_text(encoding="utf-8")
+        assert "<h2>Solution" in page, lesson
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
