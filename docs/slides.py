@@ -232,13 +232,13 @@ def film_of(player: str) -> tuple[Block, ...]:
         frame = data["frames"][number]
         line = data["source"][frame["line"] - 1]
         found += [
-            Block(f"<h3>Step {number + 1} of {count}</h3>", 50),
+            Block(f"<h2>Step {number + 1} of {count}</h2>", 56),
             code_block(line),
             Block(f"<p>{html.escape(frame['said'])}</p>", 80),
         ]
         for name in ("graph", "memory"):
             svg, alt = data["pictures"][frame[name]]
-            found += picture_blocks(svg, html.escape(alt))
+            found.append(whole_picture(svg, html.escape(alt)))
     return tuple(found)
 
 
@@ -271,10 +271,7 @@ def marked(text: str) -> str:
 
 def picture_blocks(svg: str, alt: str) -> list[Block]:
     """Return a picture at a readable size, in parts where it is too wide."""
-    wide, high = (
-        float(re.search(rf'{side}="([\d.]+)', svg)[1])
-        for side in ("width", "height")
-    )
+    wide, high = size_of(svg)
     scale = min(ROOM_WIDE / wide, PICTURE_HIGH / high)
     if scale >= SCALE:
         return [picture(svg, alt, min(scale, 2.0), wide, high)]
@@ -294,6 +291,22 @@ def picture_blocks(svg: str, alt: str) -> list[Block]:
         )
         for number, (x, y) in enumerate(corners, 1)
     ]
+
+
+def whole_picture(svg: str, alt: str) -> Block:
+    """Return a picture that fits a sheet of paper, which is read from near."""
+    wide, high = size_of(svg)
+    scale = min(SCALE, ROOM_WIDE / wide, PICTURE_HIGH / high)
+    return picture(svg, alt, scale, wide, high)
+
+
+def size_of(svg: str) -> tuple[float, float]:
+    """Return a picture's own width and height."""
+    wide, high = (
+        float(re.search(rf'{side}="([\d.]+)', svg)[1])
+        for side in ("width", "height")
+    )
+    return wide, high
 
 
 def parts_of(length: float, room: float) -> tuple[int, float]:
@@ -401,6 +414,7 @@ document.querySelectorAll("section." + left_out + "-only").forEach(
 Reveal.initialize({{
   width: {WIDTH}, height: {HEIGHT}, margin: 0, minScale: 0.2, maxScale: 2,
   center: false, hash: true, transition: "none", slideNumber: "c/t",
+  pdfSeparateFragments: false,
   plugins: [RevealNotes],
 }});
 """
