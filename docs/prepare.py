@@ -19,6 +19,7 @@ from torch import nn
 from helpers import draw_memory, record_code
 
 ROOT = Path(__file__).parents[1]
+LAB = "http://localhost:8888/lab/tree/notebooks"  # where JupyterLab begins
 
 
 def main(target: Path) -> None:
@@ -53,8 +54,9 @@ def row(path: Path, title: str) -> str:
 def download(path: Path) -> nbformat.NotebookNode:
     """Return a cell with a link to the notebook itself."""
     return new_markdown_cell(
-        f"{{download}}`Download this notebook <open_{path.name}>` and open it "
-        "in JupyterLab (`make lab`) to change its lines and run them.",
+        f"{{download}}`Download this notebook <open_{path.name}>`, or [open "
+        f"it in your JupyterLab]({LAB}/{path.name}) where `make lab` runs, to "
+        "change its lines and run them.",
         id="download",
     )
 
