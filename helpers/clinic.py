@@ -251,11 +251,10 @@ def case(id: str) -> Page:
         *_wrapped(f"Taught in {lesson}", indent=""),
         *_wrapped(f"Asked at: {_plain(c.source)}", indent=""),
     ]
-    fonts = style.MONO.replace("'", "&#39;")
     look = (
         f"background:{style.PLAIN_FILL};color:{style.INK};padding:6px 8px;"
         "margin:4px 0;overflow-x:auto;line-height:1.35;"
-        f"font-family:{fonts};font-size:13px"
+        f"font-family:{style.MONO};font-size:13px"
     )
     grey = f"color:{style.SOFT_INK};user-select:none"
     program = "\n".join(

@@ -94,7 +94,7 @@ def arrange(exercise: str) -> Shown:
     ]
     code = "".join(
         f'<pre style="margin:2px 0;background:{style.OPERATION_FILL};'
-        f"font-family:{escape(style.MONO)};"
+        f"font-family:{style.MONO};"
         f'color:{style.INK};padding:3px 8px">{escape(line)}</pre>'
         for line in lines
     )

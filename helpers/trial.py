@@ -263,11 +263,10 @@ def _told(one: _Tried, word: str) -> list[str]:
 
 def _code(text: str) -> str:
     """A program as HTML."""
-    mono = style.MONO.replace("'", "&#39;")
     look = (
         f"background:{style.OPERATION_FILL};color:{style.INK};margin:4px 0;"
         "padding:6px 10px;white-space:pre-wrap;overflow-wrap:anywhere;"
-        f"font-family:{mono}"
+        f"font-family:{style.MONO}"
     )
     return f'<pre style="{look}">{escape(text)}</pre>'
 

@@ -604,3 +604,25 @@ def test_what_a_function_uses_from_outside_is_not_new():
     lines = recording.draw_memory(0).text.splitlines()
     assert y.item() == 2
     assert f"storage {storage}: 4 bytes, version 0" in lines
+
+
+def test_a_fault_of_ours_does_not_stop_the_program(monkeypatch):
+    """Also where an operation is noted as one of its form before."""
+
+    def fail(self, plan, tensors, result):
+        raise ValueError("ours")
+
+    monkeypatch.setattr(helpers.recorder, "STRICT", False)
+    monkeypatch.setattr(helpers.recorder.Recorder, "_note_again", fail)
+    recording = record_code(
+        "import torch\n"
+        "x = torch.ones(2)\n"
+        "a = x.sin()\n"
+        "b = x.sin()\n"
+        "c = x.cos()\n"
+    )
+    assert recording.error is None
+    assert recording.run.notes == (
+        "sin in line 4 could not be looked at: ValueError",
+    )
+    assert [o.name for o in recording.operations][-1] == "cos"

@@ -111,11 +111,10 @@ def framed(name: str, alt: str, stage: str, data: Any, script: str) -> str:
     ``stage`` is what is there without scripts; what comes from the user is
     in ``data``, which can't end the script.
     """
-    fonts = style.SANS.replace("'", "&#39;")
     card = (
         f"background:{style.CARD};color:{style.INK};padding:12px;"
         f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-        f"font-family:{fonts};font-size:13px"
+        f"font-family:{style.SANS};font-size:13px"
     )
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     text = text.replace("<", "\\u003c")
@@ -123,5 +122,20 @@ def framed(name: str, alt: str, stage: str, data: Any, script: str) -> str:
         f'<div class="{name}" role="group" aria-label="{escape(alt)}" '
         f'style="{card}"><div class="stage">{stage}</div>'
         f'<script type="application/json">{text}</script></div>'
-        f"<script>{script}</script>"
+        f"<script>(function () {{{_SHARED}{script}}})();</script>"
     )
+
+
+# What the scripts of all pages use.
+_SHARED = """
+  function make(tag, css, parent, text) {
+    var e = document.createElement(tag);
+    e.style.cssText = css;
+    if (text !== undefined) e.textContent = text;
+    if (parent) parent.appendChild(e);
+    return e;
+  }
+  function address(svg) {
+    return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
+  }
+"""

@@ -104,23 +104,13 @@ class Panel(Page):
             "look": {
                 "mono": style.MONO,
                 "ink": style.INK,
-                "soft": style.SOFT_INK,
                 "plain": style.PLAIN_FILL,
-                "blue": style.BLUE,
             },
         }
 
 
 # The controls are the browser's own, so every key works as everywhere.
 _SCRIPT = """
-(function () {
-  function make(tag, css, parent, text) {
-    var e = document.createElement(tag);
-    e.style.cssText = css;
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
   var panels = 0;
   function start(root) {
     root.setAttribute("data-ready", "");
@@ -218,8 +208,7 @@ _SCRIPT = """
               result.scrollHeight > result.clientHeight) result.tabIndex = 0;
         });
         img.alt = kept[1];
-        img.src = "data:image/svg+xml;charset=utf-8," +
-          encodeURIComponent(kept[0]);
+        img.src = address(kept[0]);
       });
     }
     root.addEventListener("keydown", function (event) {
@@ -230,5 +219,4 @@ _SCRIPT = """
   }
   document.querySelectorAll(".helpers-panel:not([data-ready])")
     .forEach(start);
-})();
 """

@@ -129,17 +129,6 @@ def _line_of(lines: list[str], number: int) -> str:
 
 # Builds the controls itself, so that nothing dead is shown without scripts.
 _SCRIPT = """
-(function () {
-  function make(tag, css, parent, text) {
-    var e = document.createElement(tag);
-    e.style.cssText = css;
-    if (text !== undefined) e.textContent = text;
-    if (parent) parent.appendChild(e);
-    return e;
-  }
-  function address(svg) {
-    return "data:image/svg+xml;charset=utf-8," + encodeURIComponent(svg);
-  }
   function start(root) {
     root.setAttribute("data-ready", "");
     var data = JSON.parse(root.querySelector("script").textContent);
@@ -285,5 +274,4 @@ _SCRIPT = """
   }
   document.querySelectorAll(".helpers-player:not([data-ready])")
     .forEach(start);
-})();
 """

@@ -452,14 +452,18 @@ class Recorder:
             with torch._C.DisableTorchFunction():
                 yield
         except Exception as error:
-            if STRICT:
-                raise
-            self.notes.setdefault(
-                f"{what} in line {self.line} could not be looked at: "
-                f"{type(error).__name__}"
-            )
+            self._not_seen(what, error)
         finally:
             self.quiet -= 1
+
+    def _not_seen(self, what: str, error: Exception) -> None:
+        """Note what could not be looked at; it must not stop the program."""
+        if STRICT:
+            raise error
+        self.notes.setdefault(
+            f"{what} in line {self.line} could not be looked at: "
+            f"{type(error).__name__}"
+        )
 
     def printed(self, text: str) -> None:
         """Note what the program prints."""
@@ -835,11 +839,15 @@ class Recorder:
         if plan is None or packs():
             return self._operation(name, False, func, args, kwargs, form)
         result = func(*args, **kwargs)
-        self.quiet += 1
-        self._note_again(plan, tensors, result)
-        if self._left:
-            self._link_left(args)
-        self.quiet -= 1
+        self.quiet += 1  # as _looking() does, which costs more
+        try:
+            self._note_again(plan, tensors, result)
+            if self._left:
+                self._link_left(args)
+        except Exception as error:
+            self._not_seen(name, error)
+        finally:
+            self.quiet -= 1
         return result
 
     def _operation(
@@ -1115,9 +1123,6 @@ class Recorder:
             self._watch_bytes(block, tensor)
         elif isinstance(result, float):
             self._left = [*self._left[-50:], (result, Use(*inputs[0]))]
-
-    def _left_torch(self, args: Any) -> bool:
-        return bool(self._left) and any(type(a) is float for a in args)
 
     def _link_left(self, args: Any) -> None:
         numbers = []

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="run make browser, which installs playwright"
 )
+from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from print_slides import FLAGS, chromium  # noqa: E402
 
 LOCAL = re.compile(
@@ -110,6 +111,17 @@ def open_page(browser):
     for context in contexts:
         context.close()
     assert trouble == []
+
+
+def serious_violations(page):
+    """What axe-core finds that keeps somebody out."""
+    # axe would load the style sheets again, which a file may not do
+    results = Axe().run(page, options={"preload": False})
+    return [
+        (v["id"], v["nodes"][0]["html"][:120])
+        for v in results.response["violations"]
+        if v["impact"] in ("serious", "critical")
+    ]
 
 
 def free_port():

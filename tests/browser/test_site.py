@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+
+from .conftest import serious_violations
 
 ROOT = Path(__file__).parents[2]
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
@@ -48,14 +49,7 @@ def test_a_page_is_under_3_mb(site, name):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_violation_of_accessibility(open_page, site, name, scheme):
     page = open_page(address(site, name), scheme=scheme)
-    # axe would load the style sheets again, which a file may not do
-    results = Axe().run(page, options={"preload": False})
-    serious = [
-        (v["id"], v["nodes"][0]["html"][:120])
-        for v in results.response["violations"]
-        if v["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    assert serious_violations(page) == []
 
 
 def test_the_first_picture_is_there_in_two_seconds(open_page, site):

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from .conftest import build
+from .conftest import build, serious_violations
 
 ROOT = Path(__file__).parents[2]
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
@@ -154,13 +153,7 @@ def test_the_index_leads_to_every_lesson(open_page, slides):
 def test_no_serious_violation_of_accessibility(open_page, slides, lesson):
     page = open_page((slides / f"{lesson}.html").as_uri())
     page.wait_for_function("window.Reveal && Reveal.isReady()")
-    results = Axe().run(page, options={"preload": False})
-    serious = [
-        (v["id"], v["nodes"][0]["html"][:120])
-        for v in results.response["violations"]
-        if v["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    assert serious_violations(page) == []
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
