@@ -16,6 +16,7 @@ import torch
 from .diagrams.diagram import Diagram
 from .diagrams.page import Page
 from .diagrams.panel import Choice, Panel
+from .diagrams.words import error_text, words_of
 from .plots import picture_of
 
 __all__ = ["what_if"]
@@ -127,7 +128,7 @@ def _result(
         try:
             value = function(**arguments)
         except Exception as error:
-            value = f"{type(error).__name__}: {error}"
+            value = error_text(error)
     things = list(value) if isinstance(value, (list, tuple)) else [value]
     if printed.getvalue():
         things.insert(0, printed.getvalue().rstrip("\n"))
@@ -146,7 +147,7 @@ def _shown(thing: Any) -> str | Diagram:
     module = sys.modules.get("matplotlib.figure")
     if module is not None and isinstance(thing, module.Figure):
         return picture_of(thing)
-    return str(thing)
+    return words_of(thing)
 
 
 def _figures() -> set[int]:

@@ -358,7 +358,8 @@ def _missing(
     recording: Recording,
 ) -> tuple[list[tuple[str, Diagnosis]], list[tuple[str, Diagnosis]]]:
     """Leaves that have no gradient, and what is worth a word otherwise."""
-    missing, quiet = [], []
+    missing: list[tuple[str, Diagnosis]] = []
+    quiet: list[tuple[str, Diagnosis]] = []
     for t in recording.snapshot.objects:
         if not t.names or t.is_array:
             continue

@@ -189,8 +189,10 @@ class Story:
         except (SyntaxError, ValueError):
             return found
         for node in ast.walk(tree):
-            if hasattr(node, "lineno"):
-                for line in range(node.lineno, (node.end_lineno or 0) + 1):
+            first = getattr(node, "lineno", None)
+            if first is not None:
+                last = getattr(node, "end_lineno", None) or 0
+                for line in range(first, last + 1):
                     found.setdefault(line, []).append(node)
         return found
 
@@ -285,10 +287,10 @@ class Story:
     def behind(self, root: str, before: int) -> Reach:
         """Follow data and gradients back from a tensor."""
         reach = Reach()
-        stack = [(root, before, True)]
+        stack = [(root, before, True, True)]
         while stack:
-            tensor, time, graded = stack.pop()
-            if not reach.enter(tensor, time, graded):
+            tensor, time, graded, sure = stack.pop()
+            if not reach.enter(tensor, time, graded, sure):
                 continue
             for event, followed in self.producers(tensor, time):
                 if event.kind in ("flag", "backward", "grad_set"):
@@ -296,33 +298,44 @@ class Story:
                 kept = {u.tensor: u.requires_grad for u in event.outputs}
                 has = kept.get(tensor, any(kept.values()))
                 flows = graded and followed and has and not event.cut
-                if event.kind in ("grad", "numpy_write"):
-                    flows = False
+                flows = flows and event.kind != "numpy_write"
+                direct = sure and event.kind != "grad"
                 if event.cut:
                     reach.cuts.add(event.number)
                 for use in event.inputs:
+                    goes_on = flows and use.requires_grad
                     stack.append(
-                        (use.tensor, event.number, flows and use.requires_grad)
+                        (use.tensor, event.number, goes_on, goes_on and direct)
                     )
         return reach
 
 
 @dataclass
 class Reach:
-    """What lies behind a tensor: by data, and by gradient."""
+    """What lies behind a tensor: by data, and by gradient.
+
+    ``direct`` is what a gradient reaches without going through autograd.grad:
+    behind that a gradient need not depend on everything.
+    """
 
     data: dict[str, int] = field(default_factory=dict)
     graded: dict[str, int] = field(default_factory=dict)
+    direct: dict[str, int] = field(default_factory=dict)
     cuts: set[int] = field(default_factory=set)
 
-    def enter(self, tensor: str, time: int, graded: bool) -> bool:
+    def enter(
+        self, tensor: str, time: int, graded: bool, direct: bool
+    ) -> bool:
         """Note a visit; False when it brings nothing new."""
-        known = self.graded if graded else self.data
-        if known.get(tensor, -1) >= time:
-            return False
-        known[tensor] = time
+        ways = [self.data]
         if graded:
-            self.data[tensor] = max(self.data.get(tensor, -1), time)
+            ways.append(self.graded)
+        if direct:
+            ways.append(self.direct)
+        if ways[-1].get(tensor, -1) >= time:
+            return False
+        for way in ways:
+            way[tensor] = max(way.get(tensor, -1), time)
         return True
 
 
@@ -364,7 +377,7 @@ class _Asked:
         if life.has_grad:
             return self._has_grad()
         if self.cleared_by is not None:
-            return self._cleared()
+            return self._cleared(self.cleared_by)
         if not life.requires_grad:
             return self._not_required()
         if not self.backwards:
@@ -466,6 +479,8 @@ class _Asked:
 
     @cached_property
     def reach(self) -> Reach:
+        if self.root is None:
+            raise ValueError(f"{self.x} was not asked for its gradient")
         root, time = self.root
         return self.story.behind(root, time)
 
@@ -486,6 +501,8 @@ class _Asked:
             if e.kind not in ("operation", "in_place", "leaves", "grad"):
                 continue
             if not any(u.tensor in live for u in e.inputs):
+                continue
+            if _only_writes(e, live):
                 continue
             if e.cut and any(
                 u.tensor in live and u.requires_grad for u in e.inputs
@@ -653,6 +670,8 @@ class _Asked:
             graded = [
                 u for u in e.inputs if u.tensor in live and u.requires_grad
             ]
+            if _only_writes(e, live):
+                continue
             look = e.kind == "leaves" and all(
                 u.tensor == self.tensor for u in graded
             )
@@ -662,8 +681,8 @@ class _Asked:
                 live |= {u.tensor for u in e.outputs if u.requires_grad}
         return tuple(dict.fromkeys(found))
 
-    def _cleared(self) -> Diagnosis:
-        line = self.cleared_by.line
+    def _cleared(self, by: Event) -> Diagnosis:
+        line = by.line
         text = self.story.line_text(line)
         where = f"line {line}, `{text}`," if line else "a line not recorded"
         return Diagnosis(
@@ -702,6 +721,10 @@ class _Asked:
                 "under no_grad: it says requires_grad and leads nowhere.",
                 "Make the view outside no_grad.",
             )
+        if self.tensor not in self.reach.direct:
+            behind = self._behind_a_gradient()
+            if behind is not None:
+                return behind
         if self.life.is_leaf:
             return Diagnosis(
                 "no_backward",
@@ -715,6 +738,41 @@ class _Asked:
             f"{self.x}.grad is None because {self.x} is not a leaf: the "
             "gradient passed through it and was not kept.",
             f"Call {self.x}.retain_grad() before backward() to see it.",
+        )
+
+    def _behind_a_gradient(self) -> Diagnosis | None:
+        """The loss was computed from what autograd.grad gave, not from x: a
+        gradient can still reach x, but need not.
+        """
+        asked = [
+            e
+            for e in self.story.run.events
+            if e.kind == "grad"
+            and any(
+                self.tensor in self.story.behind(u.tensor, e.number).graded
+                for u in e.inputs[:1]
+            )
+        ]
+        if not asked:
+            return None
+        line = asked[-1].line
+        where = f" (autograd.grad in line {line})" if line else ""
+        if any(e.inputs[0].tensor == self.tensor for e in asked):
+            return Diagnosis(
+                "unused",
+                f"{self.x}.grad is None because {self.loss} was computed "
+                f"from gradients of {self.x}{where}, not from {self.x} "
+                "itself.",
+            )
+        if not self.life.is_leaf and not self.life.retains_grad:
+            return None
+        return Diagnosis(
+            "unused",
+            f"{self.x}.grad is None because {self.loss} was computed from a "
+            f"gradient only{where}, and that one does not depend on "
+            f"{self.x}.",
+            f"Add something to {self.loss} that was computed from {self.x} "
+            "itself, if it should learn.",
         )
 
     def _is_blind_view(self) -> bool:
@@ -767,9 +825,9 @@ class _Asked:
         """The first cuts behind x after which its values became a number or
         an array before the loss was computed.
         """
-        story = self.story
+        story, root = self.story, self.root
         live, data, found, left = {self.tensor}, {self.tensor}, [], False
-        for e in story.run.events[: self.root[1]]:
+        for e in story.run.events[: root[1] if root else 0]:
             if e.kind not in ("operation", "in_place", "leaves"):
                 continue
             if not any(u.tensor in data for u in e.inputs):
@@ -799,6 +857,15 @@ class _Asked:
             for t in self.reach.data
             if (maker := story.makers.get(t)) is not None
         )
+
+
+def _only_writes(e: Event, live: set[str]) -> bool:
+    """Say whether tensors are the ones that an event writes into, unseen by
+    autograd, as an update under no_grad: that is no cut of theirs.
+    """
+    still = {u.tensor for u in e.outputs if u.requires_grad}
+    graded = {u.tensor for u in e.inputs if u.requires_grad}
+    return bool(e.cut) and live & graded <= still & set(e.writes)
 
 
 _FROM_NUMBERS = {

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from .capture import look_at, take
-from .diagrams import graph, memory, table
+from .diagrams import memory, modules, table
 from .diagrams.diagram import Diagram
 from .model import Snapshot
 
@@ -71,7 +71,7 @@ def draw_graph(*things: Any, saved: Any = False, **named: Any) -> Diagram:
     if not isinstance(saved, bool):  # a tensor that is called saved
         named, saved = {"saved": saved, **named}, False
     snapshot = _look("draw_graph", frame, things, named, saved)
-    return graph.draw(snapshot)
+    return modules.draw(snapshot)
 
 
 def facts(*things: Any, **named: Any) -> Diagram:

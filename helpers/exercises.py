@@ -17,7 +17,8 @@ import torch
 
 from .diagrams import style
 from .diagrams.page import card, marked_up
-from .diagrams.svg import escape
+from .diagrams.svg import escape, legible
+from .diagrams.words import words_of
 from .lessons import EXERCISES, QUESTIONS
 from .lessons.kinds import CORRECT, Question
 from .lessons.looking import is_untouched
@@ -31,6 +32,10 @@ class Shown:
 
     html: str
     text: str
+
+    def __post_init__(self) -> None:
+        # it goes into a message and a file, which must be able to hold it
+        object.__setattr__(self, "text", legible(self.text))
 
     def __repr__(self) -> str:
         return self.text
@@ -150,7 +155,7 @@ def expect_error(kind: type[BaseException], message: str) -> Iterator[None]:
     try:
         yield
     except kind as error:
-        text = str(error)
+        text = words_of(error)
         if message not in text:
             raise AssertionError(
                 f"expected {kind.__name__} with {message!r}, "
@@ -160,7 +165,7 @@ def expect_error(kind: type[BaseException], message: str) -> Iterator[None]:
     except Exception as error:
         raise AssertionError(
             f"expected {kind.__name__} with {message!r}, "
-            f"but {type(error).__name__} came: {error}"
+            f"but {type(error).__name__} came: {words_of(error)}"
         ) from error
     else:
         raise AssertionError(
@@ -177,4 +182,4 @@ def _said(exercise: str, verdict: str) -> Shown:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["(without a message)"])[0]
+    return (words_of(error).splitlines() or ["(without a message)"])[0]

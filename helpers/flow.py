@@ -31,6 +31,7 @@ __all__ = ["flow", "memory_after"]
 # Cuts that are no operation of their own in the picture, but an edge.
 EDGES = {"detach", "data", "item", "numpy", "copy"}
 MOST_CUTS_TOLD = 6
+MOST_SAID = 160  # letters of an error
 MOST_DRAWN = 60  # tensors in one memory picture
 
 
@@ -150,9 +151,9 @@ class _Flow:
         self.run = run
         self.story = Story(run)
         self.now = _snapshot_at(run, step)
-        last = step == len(run.steps) - 1 or not run.steps
+        self.last = step == len(run.steps) - 1 or not run.steps
         self.end = len(run.events)
-        if not last:
+        if not self.last:
             after = [e for s in run.steps[: step + 1] for e in s.events]
             self.end = max(after, default=-1) + 1
         self.facts: dict[str, TensorFacts] = {}
@@ -190,7 +191,7 @@ class _Flow:
             cuts=tuple(self.cuts),
             loose=tuple(c.tensor for c in self.cuts if c.tensor in loose),
             recorded=True,
-            notes=(*self._cut_notes(), *self.run.notes),
+            notes=(*self._cut_notes(), *self._error(), *self.run.notes),
         )
 
     # -- events
@@ -378,6 +379,15 @@ class _Flow:
             more = len(told) - MOST_CUTS_TOLD
             told = [*told[:MOST_CUTS_TOLD], f"And {more} more cuts"]
         return told
+
+    def _error(self) -> list[str]:
+        """Say why the picture ends where it does."""
+        if not self.run.error or not self.last:
+            return []
+        said = self.run.error.splitlines()[0].rstrip(" .")
+        if len(said) > MOST_SAID:
+            said = said[: MOST_SAID - 1] + "…"
+        return [f"Here the program stopped: {said}"]
 
 
 def _where(event: Event) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "CutEdge",
     "Event",
     "Life",
+    "ModuleFacts",
     "Operation",
     "Run",
     "Saved",
@@ -203,7 +204,7 @@ class Operation:
     ``saved`` is filled only where it was asked for; ``freed`` says that an
     earlier backward took what had been saved; ``history`` that its result has
     one.  ``cut`` is what stands on its edges where it cuts: the reason and
-    the line.
+    the line.  ``shape`` is that of its first result, where it is known.
     """
 
     id: str
@@ -218,6 +219,48 @@ class Operation:
     module: str = ""
     history: bool = True
     cut: str = ""
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ModuleFacts:
+    """A Module by its class and all parameters in it, each counted once.
+
+    ``parameters`` counts elements, ``trainable`` those that require a
+    gradient; ``grad_norm`` is the norm of all their gradients, None where
+    there is none.  ``shape`` is that of its last result, where it is known.
+    """
+
+    kind: str
+    parameters: int = 0
+    trainable: int = 0
+    grad_norm: float | None = None
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def frozen(self) -> bool:
+        """True where there are parameters and none of them trains."""
+        return self.parameters > 0 and not self.trainable
+
+    def __str__(self) -> str:
+        return f"{self.kind}, {self.counted}"
+
+    @property
+    def counted(self) -> str:
+        """How many parameters there are, and how many train."""
+        return self.count_text()
+
+    def count_text(self, each: str = "") -> str:
+        """How many parameters there are (in ``each`` of several Modules)."""
+        if not self.parameters:
+            return "no parameters"
+        state = f"{self.trainable:,} trainable"
+        if self.frozen:
+            state = "frozen"
+        elif self.trainable == self.parameters:
+            state = "trainable"
+        noun = "parameter" if self.parameters == 1 else "parameters"
+        return f"{self.parameters:,} {noun}{each}, {state}"
 
 
 @dataclass(frozen=True)
@@ -237,7 +280,7 @@ class Snapshot:
 
     ``tensors`` maps every name to its :class:`TensorFacts`; ``objects`` holds
     each tensor object once, in order of first appearance; ``asked`` the ids
-    of those that were asked for; ``modules`` a line of text for each module
+    of those that were asked for; ``modules`` what is known of each module
     path that an operation or a parameter belongs to, ``grouped`` the paths
     that were handed in to group by; ``whole`` is False where the graph goes on
     behind what was read; ``notes`` is what the reader must know and no box
@@ -251,7 +294,7 @@ class Snapshot:
     storages: tuple[StorageFacts, ...] = ()
     operations: tuple[Operation, ...] = ()
     asked: tuple[str, ...] = ()
-    modules: Mapping[str, str] = field(default_factory=dict)
+    modules: Mapping[str, ModuleFacts] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
     whole: bool = True
     cuts: tuple[CutEdge, ...] = ()
@@ -380,7 +423,7 @@ class Run:
     """A program and all that it did: plain data, to be saved and sent.
 
     ``before`` are the tensors and storages that were there already, by id,
-    with their versions.
+    with their versions, ``modules`` the Modules that were called, by path.
     """
 
     source: str
@@ -394,3 +437,4 @@ class Run:
     error: str = ""
     notes: tuple[str, ...] = ()
     before: Mapping[str, int | None] = field(default_factory=dict)
+    modules: Mapping[str, ModuleFacts] = field(default_factory=dict)

@@ -105,7 +105,7 @@ def _diagram(
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    look = {
+    look: Any = {
         "svg.fonttype": "none",
         "font.family": "sans-serif",
         "font.sans-serif": ["DejaVu Sans"],

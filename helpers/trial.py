@@ -22,6 +22,7 @@ from .diagrams import style
 from .diagrams.diagram import Diagram
 from .diagrams.page import card, marked_up
 from .diagrams.svg import escape
+from .diagrams.words import words_of
 from .drawing import draw_graph, draw_memory, facts
 from .exercises import Shown
 from .lessons.claims import CLAIMS, Claim
@@ -198,7 +199,7 @@ def _apart() -> Iterator[list[warnings.WarningMessage]]:
 def _first_line(error: BaseException | None) -> str:
     if error is None:
         return ""
-    lines = str(error).splitlines() or [""]
+    lines = words_of(error).splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"
 
 

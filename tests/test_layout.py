@@ -112,7 +112,7 @@ def test_without_an_engine_one_sentence_says_what_to_do(monkeypatch):
 
 
 def test_the_dot_holds_no_word_of_the_users():
-    dot = layout.write_dot(BOXES, EDGES)
+    dot = layout.write_dot(layout.Job(BOXES, EDGES))
     words = {w.split("=")[0].strip('[]{}";') for w in dot.split()}
     known = {"digraph", "node", "edge", "->", "", "nodesep", "nslimit"}
     known |= {"rankdir", "ranksep", "fixedsize", "label", "shape", "dir"}

@@ -6,16 +6,17 @@ nothing: no flag, mode, version counter, hook, gradient or random state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..model import UNNAMED, Operation, Snapshot, TensorFacts
+from ..model import UNNAMED, ModuleFacts, Operation, Snapshot, TensorFacts
 from . import nodes, storages
 from .identity import Identity
+from .modules import facts_of_modules, parts_of
 from .names import Caller, look_at
 from .tensors import (
     Found,
@@ -77,6 +78,7 @@ class _Taking:
         self.whole = True
         self.most = MOST_TENSORS
         self.modules: list[tuple[str, torch.nn.Module, bool]] = []
+        self.owners: dict[str, dict[str, None]] = {}
 
     def take(self, things: Named, graph: bool) -> Snapshot:
         if things:
@@ -94,9 +96,9 @@ class _Taking:
         return Snapshot(
             facts,
             blocks,
-            tuple(_in_modules(operations, facts)),
+            tuple(_in_modules(operations, self.owners)),
             tuple(f.id for f in asked),
-            self._module_texts() if graph else {},
+            self._module_facts() if graph else {},
             tuple(name for name, _, handed_in in self.modules if handed_in),
             whole=self.whole,
             notes=tuple(self.notes),
@@ -317,15 +319,17 @@ class _Taking:
             for where, part in parts_of(name, module):
                 for leaf in part._parameters.values():
                     found = self.found.get(id(leaf))
-                    if found is not None and not found.module:
-                        found.module = where
+                    if found is None:
+                        continue
+                    found.module = found.module or where
+                    self.owners.setdefault(found.id, {})[where] = None
 
-    def _module_texts(self) -> dict[str, str]:
-        return {
-            where: _module_text(part)
-            for name, module, _ in self.modules
-            for where, part in parts_of(name, module)
-        }
+    def _module_facts(self) -> dict[str, ModuleFacts]:
+        parts: dict[str, torch.nn.Module] = {}
+        for name, module, _ in self.modules:
+            for where, part in parts_of(name, module):
+                parts.setdefault(where, part)
+        return facts_of_modules(parts)
 
 
 class _Naming:
@@ -403,48 +407,24 @@ def _names_in(caller: Caller) -> dict[int, list[str]]:
     return known
 
 
-def parts_of(
-    name: str, module: torch.nn.Module
-) -> Iterator[tuple[str, torch.nn.Module]]:
-    """Yield each part of a Module with its path."""
-    if "_modules" not in vars(module):  # before its __init__ has run
-        return
-    for path, part in module.named_modules():
-        yield f"{name}.{path}" if path and name else path or name, part
-
-
-def _module_text(module: torch.nn.Module) -> str:
-    parameters = [
-        p
-        for p in module.parameters()
-        if not isinstance(p, torch.nn.parameter.UninitializedTensorMixin)
-    ]
-    count = sum(p.numel() for p in parameters)
-    training = sum(p.numel() for p in parameters if p.requires_grad)
-    kind = type(module).__name__
-    if not count:
-        return f"{kind}, no parameters"
-    if training == count:
-        state = "trainable"
-    elif not training:
-        state = "frozen"
-    else:
-        state = f"{training:,} trainable"
-    noun = "parameter" if count == 1 else "parameters"
-    return f"{kind}, {count:,} {noun}, {state}"
-
-
 def _in_modules(
-    operations: list[Operation], facts: tuple[TensorFacts, ...]
+    operations: list[Operation], owners: dict[str, dict[str, None]]
 ) -> list[Operation]:
-    """Say for each operation which module's parameters it uses."""
-    owner = {t.id: t.module for t in facts if t.module}
+    """Say for each operation which module's parameters it uses.
+
+    Of a parameter that several modules hold, each use is the next module's,
+    in the order in which they were registered.
+    """
+    ahead = {tensor: list(paths) for tensor, paths in owners.items()}
     reshaped: dict[str, str] = {}
     result = []
     for operation in operations:
         used = [s.tensor for s in operation.inputs if s.tensor]
         used += operation.constants
-        paths = {owner[t] for t in used if t in owner}
+        paths = {ahead[t][0] for t in used if t in ahead}
+        for t in used:
+            if t in ahead and len(ahead[t]) > 1:
+                ahead[t].pop(0)
         # a transposed weight belongs to the layer that transposed it
         paths |= {
             reshaped[s.operation]

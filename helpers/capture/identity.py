@@ -25,7 +25,7 @@ class Identity:
     """
 
     def __init__(self) -> None:
-        self._leaves: dict[int, tuple[weakref.ref, str]] = {}
+        self._leaves: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._memory: dict[Any, tuple[Any, str]] = {}
         self._leaf_count = 0
         self._memory_count = 0
@@ -42,7 +42,7 @@ class Identity:
             return entry[1]
         return self.new(leaf)[0]
 
-    def new(self, leaf: Leaf) -> tuple[str, weakref.ref]:
+    def new(self, leaf: Leaf) -> tuple[str, weakref.ref[Any]]:
         """Give an id to a leaf that has just been made."""
         name = f"t{self._leaf_count}"
         self._leaf_count += 1
@@ -50,7 +50,7 @@ class Identity:
         self._leaves[id(leaf)] = ref, name
         return name, ref
 
-    def ref(self, leaf: Leaf) -> weakref.ref:
+    def ref(self, leaf: Leaf) -> weakref.ref[Any]:
         """Return the weak reference to a leaf that has an id."""
         return self._leaves[id(leaf)][0]
 
@@ -141,7 +141,7 @@ class _Storage:
         self._handle = storage._weak_ref()
 
     def expired(self) -> bool:
-        return torch.UntypedStorage._expired(self._handle)
+        return bool(torch.UntypedStorage._expired(self._handle))
 
     def __del__(self, free: Any = torch.UntypedStorage._free_weak_ref) -> None:
         handle = getattr(self, "_handle", None)

@@ -94,12 +94,16 @@ def operation_name(node: Node) -> str:
     >>> x = torch.ones(1, requires_grad=True)
     >>> operation_name((x * 2).grad_fn), operation_name((x ** 2).grad_fn)
     ('mul', 'pow 2')
+    >>> pooled = torch.nn.functional.max_pool2d(x.view(1, 1, 1), 1)
+    >>> operation_name(pooled.grad_fn)
+    'max_pool2d_with_indices'
     """
     full = grad_fn_name(node)
     if is_custom(node):
         return full.removesuffix("Backward")
     short = re.sub(r"Backward\d*$", "", full) or full
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower()
+    flat = re.sub(r"(?<=\d)D", "d", short)
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", flat).lower()
     if full == "PowBackward0":  # of this kind only, it is a plain number
         exponent = node._saved_exponent
         if isinstance(exponent, (int, float)):
@@ -110,6 +114,20 @@ def operation_name(node: Node) -> str:
 def grad_fn_name(node: Node) -> str:
     """Return the name that printing a tensor shows as its grad_fn."""
     return node.name().rsplit("::", 1)[-1]
+
+
+def shape_of(node: Node) -> tuple[int, ...] | None:
+    """Return the shape of a node's first result.
+
+    >>> x = torch.ones(2, 3, requires_grad=True)
+    >>> shape_of(x.sum(1).grad_fn)
+    (2,)
+    """
+    try:
+        shape = node._input_metadata[0].shape
+        return tuple(int(size) for size in shape)
+    except (AttributeError, IndexError, RuntimeError, TypeError):
+        return None  # an older torch, a nested or symbolic shape
 
 
 def is_custom(node: Node) -> bool:
@@ -293,6 +311,7 @@ def read_operations(
             ),
             is_custom(node),
             any(state == "freed" for _, _, state in saved),
+            shape=shape_of(node),
         )
 
     return [operation(node) for node in running]

@@ -52,8 +52,8 @@ def extent(leaf: Leaf) -> Extent | None:
     """
     if isinstance(leaf, numpy.ndarray):
         return _array_extent(_owner(leaf))
-    lazy = torch.nn.parameter.UninitializedTensorMixin
-    if leaf.is_nested or is_fake(leaf) or isinstance(leaf, lazy):
+    lazy = torch.nn.parameter.is_lazy(leaf)
+    if lazy or leaf.is_nested or is_fake(leaf):
         return None
     try:
         storage = torch.Tensor.untyped_storage(leaf)

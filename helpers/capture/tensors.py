@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch.autograd import grad_mode
 
 from ..model import TensorFacts
 from .nodes import grad_fn_name
@@ -17,10 +18,16 @@ from .things import Leaf
 MOST_VALUES = 64  # a tensor with more elements is never read whole
 MOST_FOR_NORM = 100_000  # nor is a gradient with more
 
-_GRAD_FN = torch.Tensor.grad_fn.__get__
-_GRAD = torch.Tensor.grad.__get__
-_IS_LEAF = torch.Tensor.is_leaf.__get__
-_RETAINS_GRAD = torch.Tensor.retains_grad.__get__
+
+def _reader(name: str) -> Any:
+    """Torch's own way to read an attribute, whatever a subclass does."""
+    return getattr(torch.Tensor, name).__get__
+
+
+_GRAD_FN = _reader("grad_fn")
+_GRAD = _reader("grad")
+_IS_LEAF = _reader("is_leaf")
+_RETAINS_GRAD = _reader("retains_grad")
 _UNREADABLE = (RuntimeError, NotImplementedError, TypeError, ValueError)
 
 
@@ -39,7 +46,7 @@ class Found:
 
 def torchs_own(tensor: torch.Tensor, name: str) -> Any:
     """Read an attribute as torch defines it, whatever a subclass does."""
-    return getattr(torch.Tensor, name).__get__(tensor, type(tensor))
+    return _reader(name)(tensor, type(tensor))
 
 
 def grad_fn_of(tensor: torch.Tensor) -> Any:
@@ -78,14 +85,14 @@ def shares_counter(first: torch.Tensor, second: torch.Tensor) -> bool:
     """
     if first._version != second._version:
         return False
-    with torch.autograd._unsafe_preserve_version_counter(first):
+    with grad_mode._unsafe_preserve_version_counter(first):
         torch.autograd.graph.increment_version(first)
         return first._version == second._version
 
 
 def is_uninitialized(tensor: torch.Tensor) -> bool:
     """Say whether a lazy Module has still to give this tensor its shape."""
-    return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
+    return torch.nn.parameter.is_lazy(tensor)
 
 
 def tensor_facts(found: Found, grad: TensorFacts | None) -> TensorFacts:
@@ -96,9 +103,7 @@ def tensor_facts(found: Found, grad: TensorFacts | None) -> TensorFacts:
 
 
 def _array_facts(found: Found, array: numpy.ndarray) -> TensorFacts:
-    size, start = array.itemsize, found.start
-    whole = size and start is not None and start % size == 0
-    aligned = whole and all(s % size == 0 for s in array.strides)
+    size, start = array.itemsize, _aligned(found.start, array)
     values = None
     if array.size <= MOST_VALUES and not array.dtype.hasobject:
         values = array.tolist()
@@ -108,16 +113,26 @@ def _array_facts(found: Found, array: numpy.ndarray) -> TensorFacts:
         "ndarray",
         str(array.dtype),
         array.shape,
-        stride=tuple(s // size for s in array.strides) if aligned else None,
-        offset=start // size if aligned else None,
-        start=start if aligned else None,
+        stride=None
+        if start is None
+        else tuple(s // size for s in array.strides),
+        offset=None if start is None else start // size,
+        start=start,
         itemsize=size,
         storage=found.storage,
         values=values,
-        note=""
-        if aligned or not size
-        else ("its elements do not lie on whole cells of the storage"),
+        note="its elements do not lie on whole cells of the storage"
+        if start is None and size
+        else "",
     )
+
+
+def _aligned(start: int | None, array: numpy.ndarray) -> int | None:
+    """The start, where all elements lie on whole cells of the storage."""
+    size = array.itemsize
+    if not size or start is None:
+        return None
+    return None if any(n % size for n in (start, *array.strides)) else start
 
 
 def _torch_facts(
@@ -135,7 +150,7 @@ def _torch_facts(
         shape or (),
         str(torchs_own(tensor, "device")),
         stride=tuple(torch.Tensor.stride(tensor)) if plain else None,
-        offset=torch.Tensor.storage_offset(tensor) if plain else None,
+        offset=int(torch.Tensor.storage_offset(tensor)) if plain else None,
         start=found.start,
         itemsize=torch.Tensor.element_size(tensor),
         storage=found.storage,
@@ -192,10 +207,10 @@ def _values(tensor: torch.Tensor) -> Any:
     return None
 
 
-def norm_of(tensor: torch.Tensor) -> float | None:
+def norm_of(tensor: torch.Tensor, most: int = MOST_FOR_NORM) -> float | None:
     """Return the norm of a gradient that is neither large nor special."""
     plain = type(tensor) in (torch.Tensor, torch.nn.Parameter)
-    if plain and _is_small(tensor, _shape(tensor), MOST_FOR_NORM):
+    if plain and _is_small(tensor, _shape(tensor), most):
         with contextlib.suppress(*_UNREADABLE):
             return float(tensor.detach().norm())
     return None

@@ -49,10 +49,12 @@ def tensors_in(name: str, thing: Any) -> Iterator[tuple[str, Leaf]]:
     for _ in range(_MOST):
         if not open_:
             return
-        name, thing = next(open_[-1][1], (None, None))
-        if name is None:
+        inside = next(open_[-1][1], None)
+        if inside is None:
             open_.pop()
-        elif is_leaf(thing):
+            continue
+        name, thing = inside
+        if is_leaf(thing):
             yield name, thing
         elif len(open_) < _DEEPEST and _may_open(thing, seen, open_):
             seen.add(id(thing))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from .svg import escape, legible
 
-__all__ = ["Diagram"]
+__all__ = ["Diagram", "write"]
 
 # Wider pictures keep their size and scroll: scaled down they can't be read.
 WIDEST = 1000
@@ -80,8 +81,8 @@ class Diagram:
         The ending decides: ``.svg``, ``.png`` (twice the size, for a
         projector), ``.html`` (a page of its own) or ``.txt`` (the twin).
 
-        Raises ValueError for another ending and OSError where the file
-        can't be written.
+        Writes that one file and nothing else.  Raises ValueError for another
+        ending and OSError where the file can't be written.
         """
         path = Path(path)
         writers = {
@@ -95,7 +96,7 @@ class Diagram:
                 f"can't save a picture as {path.name!r}: "
                 "the name must end in .svg, .png, .html or .txt"
             )
-        path.write_bytes(writers[path.suffix.lower()]())
+        write(path, writers[path.suffix.lower()]())
         return path
 
     def _page(self) -> str:
@@ -104,6 +105,20 @@ class Diagram:
             f"<title>{escape(self.alt)}</title></head><body>"
             f"{self.html}<pre>{escape(self.text)}</pre></body></html>\n"
         )
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file, or say in a sentence why that can't be done."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        told = type(error)(
+            f"can't save {path.name!r} in the folder {str(path.parent)!r} "
+            f"({error.strerror}): give the path of a file in a folder that "
+            "exists and where you may write."
+        )
+        told.errno = error.errno
+        raise told from error
 
 
 def _png(svg: str) -> bytes:
@@ -128,9 +143,7 @@ def _fonts() -> list[str]:
 
     matplotlib brings DejaVu; Chinese needs a font of its own.
     """
-    import matplotlib
-
-    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    folder = _font_folder()
     fonts = [str(path) for path in sorted(folder.glob("DejaVuSans*.ttf"))]
     try:
         import noto_cjk_sans_jp_regular as cjk
@@ -138,3 +151,17 @@ def _fonts() -> list[str]:
         return fonts
     folder = Path(cjk.__file__).parent
     return fonts + [str(path) for path in sorted(folder.glob("*.otf"))]
+
+
+def _font_folder() -> Path:
+    """Where matplotlib's fonts are, found without importing it: that takes
+    long, and it writes into the user's home.
+    """
+    found = importlib.util.find_spec("matplotlib")
+    if found is not None and found.origin is not None:
+        folder = Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"
+        if folder.is_dir():
+            return folder
+    import matplotlib  # a system's package may keep them elsewhere
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf"

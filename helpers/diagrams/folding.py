@@ -6,12 +6,12 @@ order, so folding can never make a circle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from ..model import Operation
 
-__all__ = ["Fold", "fold"]
+__all__ = ["PLAIN", "Fold", "fold", "ranges"]
 
 PLAIN = 40  # up to so many operations nothing is folded
 MOST = 250  # boxes of operations in one picture
@@ -58,22 +58,37 @@ def fold(
 
 
 def _repeats(operations: Sequence[Operation], ends: set[str]) -> list[Fold]:
-    keys = [o.name for o in operations]
     named = [i for i, o in enumerate(operations) if o.id in ends]
-    folds = []
+    return [
+        Fold(tuple(operations[start : start + period * times]), period, times)
+        for start, period, times in ranges([o.name for o in operations], named)
+    ]
+
+
+def ranges(
+    keys: Sequence[Hashable], named: Sequence[int] = ()
+) -> list[tuple[int, int, int]]:
+    """Find what repeats: where it starts, its length, and how often.
+
+    What is at a place in ``named`` may only lie in the last round.
+
+    >>> ranges(["a", "b", "b", "b", "c"])
+    [(0, 1, 1), (1, 1, 3), (4, 1, 1)]
+    """
+    ahead = list(named)
+    found = []
     start = 0
     while start < len(keys):
-        while named and named[0] < start:
-            named.pop(0)
-        first = named[0] if named else len(keys)
+        while ahead and ahead[0] < start:
+            ahead.pop(0)
+        first = ahead[0] if ahead else len(keys)
         period, times = _best(keys, start, first)
-        end = start + period * times
-        folds.append(Fold(tuple(operations[start:end]), period, times))
-        start = end
-    return folds
+        found.append((start, period, times))
+        start += period * times
+    return found
 
 
-def _best(keys: Sequence[str], start: int, named: int) -> tuple[int, int]:
+def _best(keys: Sequence[Hashable], start: int, named: int) -> tuple[int, int]:
     """The pattern at ``start`` that covers most, the shortest one of equals.
 
     The next named result, at ``named``, may only lie in its last round.

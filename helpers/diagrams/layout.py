@@ -14,16 +14,16 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import graphviz
 
 from .svg import Point
 
-__all__ = ["Edge", "Group", "Layout", "Size", "lay_out"]
+__all__ = ["Edge", "Group", "Job", "Layout", "Size", "lay_out", "lay_out_all"]
 
 BUDGET = 10.0  # seconds that the engine may take for one picture
 _INCH = 72.0
@@ -89,6 +89,16 @@ class Layout:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Job:
+    """Boxes to place so that edges run to the right (or downward)."""
+
+    boxes: Sequence[Size]
+    edges: Sequence[Edge]
+    groups: Sequence[Group] = ()
+    downward: bool = False
+
+
 def lay_out(
     boxes: Sequence[Size],
     edges: Sequence[Edge],
@@ -99,42 +109,64 @@ def lay_out(
 
     A box without an edge stands below the others, at the end.
     """
+    return lay_out_all([Job(boxes, edges, groups, downward)])[0]
+
+
+def lay_out_all(jobs: Sequence[Job]) -> list[Layout]:
+    """Place the boxes of several pictures, with one run of the engine."""
+    parts = [_parts(len(j.boxes), j.edges, j.groups) for j in jobs]
+    inner = [
+        _only(part, job)
+        for job, of_job in zip(jobs, parts, strict=True)
+        for part in of_job
+    ]
+    placed = iter(_place(inner))
+    return [
+        _stacked(of_job, [next(placed) for _ in of_job], job)
+        for job, of_job in zip(jobs, parts, strict=True)
+    ]
+
+
+def _place(jobs: Sequence[Job]) -> list[Layout]:
+    """Ask the engine where it can answer, and place the others plainly."""
     engine = find_engine()
-    deadline = time.monotonic() + BUDGET
-    parts = _parts(len(boxes), edges, groups)
-    placed = []
-    for part in parts:
-        inner = _only(part, boxes, edges, groups)
-        placed.append(_place(engine, deadline, *inner, downward))
-    return _stacked(parts, placed, edges, groups)
-
-
-def _place(
-    engine: str | None,
-    deadline: float,
-    boxes: Sequence[Size],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
-    downward: bool,
-) -> Layout:
-    if len(boxes) == 1 and not edges and not groups:
-        return _placed_plainly(boxes, edges, groups, downward, "")
-    if engine is None:
-        return _placed_plainly(boxes, edges, groups, downward, NO_ENGINE)
-    left = deadline - time.monotonic()
-    if _is_too_much(boxes, edges) or left <= 0:
-        return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
+    notes = [_no_engine_for(job, engine) for job in jobs]
+    asked = [j for j, note in zip(jobs, notes, strict=True) if note is None]
     try:
-        answer = subprocess.run(
-            [engine, "-Tjson0"],
-            input=write_dot(boxes, edges, groups, downward).encode(),
-            capture_output=True,
-            timeout=left,
-            check=True,
-        ).stdout
-        return _read(json.loads(answer), len(boxes), edges, len(groups))
+        answers = iter(_ask(str(engine), asked) if asked else ())
     except (OSError, subprocess.SubprocessError, ValueError, LookupError):
-        return _placed_plainly(boxes, edges, groups, downward, NO_ANSWER)
+        notes = [NO_ANSWER if note is None else note for note in notes]
+        answers = iter(())
+    return [
+        next(answers) if note is None else _placed_plainly(job, note)
+        for job, note in zip(jobs, notes, strict=True)
+    ]
+
+
+def _no_engine_for(job: Job, engine: str | None) -> str | None:
+    """What to say of boxes that are placed plainly; None for the engine."""
+    if len(job.boxes) == 1 and not job.edges and not job.groups:
+        return ""
+    if engine is None:
+        return NO_ENGINE
+    return NO_ANSWER if _is_too_much(job.boxes, job.edges) else None
+
+
+def _ask(engine: str, jobs: Sequence[Job]) -> list[Layout]:
+    """Let the engine lay out all, one graph after the other."""
+    answer = subprocess.run(
+        [engine, "-Tjson0"],
+        input="".join(write_dot(job) for job in jobs).encode(),
+        capture_output=True,
+        timeout=BUDGET,
+        check=True,
+    ).stdout.decode()
+    layouts = []
+    for job in jobs:
+        one, end = json.JSONDecoder().raw_decode(answer)
+        answer = answer[end:].lstrip()
+        layouts.append(_read(one, job))
+    return layouts
 
 
 def _is_too_much(boxes: Sequence[Size], edges: Sequence[Edge]) -> bool:
@@ -184,33 +216,28 @@ def _parts(
     return sorted(parts.values(), key=lambda part: len(part) == 1)
 
 
-def _only(
-    part: list[int],
-    boxes: Sequence[Size],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
-) -> tuple[list[Size], list[Edge], list[Group]]:
+def _only(part: list[int], job: Job) -> Job:
     place = {i: k for k, i in enumerate(part)}
-    return (
-        [boxes[i] for i in part],
+    return Job(
+        [job.boxes[i] for i in part],
         [
             replace(e, tail=place[e.tail], head=place[e.head])
-            for e in edges
+            for e in job.edges
             if e.tail in place
         ],
         [
             replace(g, members=tuple(place[i] for i in g.members))
-            for g in groups
+            for g in job.groups
             if g.members[0] in place
         ],
+        job.downward,
     )
 
 
 def _stacked(
     parts: list[list[int]],
     placed: list[Layout],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
+    job: Job,
 ) -> Layout:
     """Put the parts below each other; a single box goes to the right."""
     width = max((p.width for p in placed), default=0.0)
@@ -227,13 +254,13 @@ def _stacked(
         inside = set(part)
         for i, centre in zip(part, layout.boxes, strict=True):
             centres[i] = moved(centre)
-        mine = [k for k, e in enumerate(edges) if e.tail in inside]
+        mine = [k for k, e in enumerate(job.edges) if e.tail in inside]
         for k, spline, label in zip(
             mine, layout.edges, layout.labels, strict=True
         ):
             shifted = tuple(moved(p) for p in spline)
             found_edges[k] = shifted, label and moved(label)
-        mine = [k for k, g in enumerate(groups) if g.members[0] in inside]
+        mine = [k for k, g in enumerate(job.groups) if g.members[0] in inside]
         for k, frame in zip(mine, layout.frames, strict=True):
             found_frames[k] = (*moved(frame[:2]), *moved(frame[2:]))
         top += layout.height + _GAP
@@ -251,20 +278,16 @@ def _stacked(
 # -- with Graphviz
 
 
-def write_dot(
-    boxes: Sequence[Size],
-    edges: Sequence[Edge],
-    groups: Sequence[Group] = (),
-    downward: bool = False,
-) -> str:
+def write_dot(job: Job) -> str:
     """Write sizes and edges as DOT.
 
-    >>> write_dot([Size(72, 36)], []).splitlines()[-2].strip()
+    >>> write_dot(Job([Size(72, 36)], [])).splitlines()[-2].strip()
     '0 [height=0.500 width=1.000]'
     """
+    boxes, edges, groups = job.boxes, job.edges, job.groups
     graph = graphviz.Digraph()
     graph.attr(
-        rankdir="TB" if downward else "LR",
+        rankdir="TB" if job.downward else "LR",
         nslimit="1",
         nodesep="0.22",
         ranksep="0.36",
@@ -308,9 +331,7 @@ def _room(size: Size) -> str:
     )
 
 
-def _read(
-    answer: dict, boxes: int, edges: Sequence[Edge], groups: int
-) -> Layout:
+def _read(answer: dict[str, Any], job: Job) -> Layout:
     """Take positions, in points from the bottom left, out of the answer."""
     _, _, width, height = map(float, answer["bb"].split(","))
 
@@ -320,20 +341,20 @@ def _read(
 
     objects = {o["name"]: o for o in answer["objects"]}
     frames = []
-    for k in range(groups):
+    for k in range(len(job.groups)):
         left, low, right, high = map(
             float, objects[f"cluster_{k}"]["bb"].split(",")
         )
         frames.append((left, height - high, right, height - low))
     names = {o["_gvid"]: o["name"] for o in answer["objects"]}
-    drawn: dict[tuple[str, str], list[dict]] = {}
+    drawn: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for e in answer.get("edges", []):
         drawn.setdefault((names[e["tail"]], names[e["head"]]), []).append(e)
-    mine = [drawn[str(e.tail), str(e.head)].pop(0) for e in edges]
+    mine = [drawn[str(e.tail), str(e.head)].pop(0) for e in job.edges]
     return Layout(
         width,
         height,
-        tuple(point(objects[str(i)]["pos"]) for i in range(boxes)),
+        tuple(point(objects[str(i)]["pos"]) for i in range(len(job.boxes))),
         tuple(tuple(map(point, e["pos"].split())) for e in mine),
         tuple(point(e["lp"]) if "lp" in e else None for e in mine),
         tuple(frames),
@@ -343,14 +364,9 @@ def _read(
 # -- without it
 
 
-def _placed_plainly(
-    boxes: Sequence[Size],
-    edges: Sequence[Edge],
-    groups: Sequence[Group],
-    downward: bool,
-    note: str,
-) -> Layout:
+def _placed_plainly(job: Job, note: str) -> Layout:
     """Put each box one rank after its last input and join them straight."""
+    boxes, edges, downward = job.boxes, job.edges, job.downward
     columns: dict[int, list[int]] = {}
     for i, rank in enumerate(_ranks(len(boxes), edges)):
         columns.setdefault(rank, []).append(i)
@@ -379,7 +395,7 @@ def _placed_plainly(
     )
     size = (far, long) if downward else (long, far)
     # plain columns would let frames overlap, so they shrink to nothing
-    frames = tuple((0.0, 0.0, 0.0, 0.0) for _ in groups)
+    frames = tuple((0.0, 0.0, 0.0, 0.0) for _ in job.groups)
     return Layout(*size, tuple(centres), tuple(paths), labels, frames, note)
 
 

@@ -6,10 +6,10 @@ import base64
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import style
-from .diagram import Diagram
+from .diagram import Diagram, write
 from .svg import escape
 
 __all__ = ["Kept", "Page", "card", "framed", "image", "marked_up"]
@@ -21,9 +21,16 @@ class Page:
     Shows in Jupyter, in exported pages and offline.
     """
 
-    html: str
-    text: str
-    alt: str
+    if TYPE_CHECKING:  # a field in one kind of page, computed in another
+
+        @property
+        def html(self) -> str: ...
+
+        @property
+        def text(self) -> str: ...
+
+        @property
+        def alt(self) -> str: ...
 
     def __str__(self) -> str:
         return self.text
@@ -38,18 +45,20 @@ class Page:
     def save(self, path: str | Path) -> Path:
         """Write the page, or its text, and return the path.
 
-        Raises ValueError for another ending than ``.html`` or ``.txt``.
+        Writes that one file and nothing else.  Raises ValueError for another
+        ending than ``.html`` or ``.txt``, and OSError where the file can't
+        be written.
         """
         path = Path(path)
-        if path.suffix == ".html":
+        if path.suffix.lower() == ".html":
             page = (
                 '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
                 f"<title>{escape(self.alt)}</title></head><body>"
                 f"{self.html}</body></html>\n"
             )
-            path.write_text(page, encoding="utf-8")
-        elif path.suffix == ".txt":
-            path.write_text(self.text + "\n", encoding="utf-8")
+            write(path, page.encode())
+        elif path.suffix.lower() == ".txt":
+            write(path, f"{self.text}\n".encode())
         else:
             raise ValueError(
                 f"can't save this page as {path.name!r}: "
@@ -118,6 +127,8 @@ def framed(name: str, alt: str, stage: str, data: Any, script: str) -> str:
     )
     text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     text = text.replace("<", "\\u003c")
+    # half a character, which no file can hold, is written out
+    text = re.sub("[\ud800-\udfff]", lambda m: f"\\\\u{ord(m[0]):x}", text)
     return (
         f'<div class="{name}" role="group" aria-label="{escape(alt)}" '
         f'style="{card}"><div class="stage">{stage}</div>'

@@ -163,6 +163,19 @@ def snowflake(x: float, y: float, size: float = 12.0) -> str:
     )
 
 
+def fold_mark(x: float, y: float, opened: bool, size: float = 11) -> str:
+    """Draw a small square with a plus, or a minus where a box is open."""
+    r = size / 2
+    arm = r - 2.5
+    plus = "" if opened else f"M{number(x)} {number(y - arm)}v{2 * arm:g}"
+    return (
+        f'<path d="M{number(x - r)} {number(y - r)}h{size:g}v{size:g}'
+        f"h-{size:g}zM{number(x - arm)} {number(y)}h{2 * arm:g}{plus}"
+        f'" fill="{style.CARD}" stroke="{style.SOFT_INK}" '
+        'stroke-width="1.2"/>'
+    )
+
+
 def scissors(x: float, y: float, size: float = 13.0) -> str:
     """Draw open scissors centred at a point, blades to the right: a cut."""
     r = size / 2
@@ -195,13 +208,14 @@ def document(width: float, height: float, body: str, title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" '
         f'width="{w}" height="{h}" role="img" xml:space="preserve">'
-        f"<title>{escape(title)}</title><style>{_sheet()}</style>"
+        f"<title>{escape(title)}</title><style>{sheet()}</style>"
         f"{box(0.5, 0.5, math.ceil(width) - 1, math.ceil(height) - 1, style.CARD, style.CARD_EDGE)}"  # noqa: E501
         f"{body}</svg>\n"
     )
 
 
-def _sheet() -> str:
+def sheet() -> str:
+    """Return the rules that the kinds of text stand for."""
     s = style
     return (
         f"text{{font-family:{s.SANS};font-size:{s.TEXT_SIZE:g}px;"

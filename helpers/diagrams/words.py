@@ -11,6 +11,27 @@ MOST_LISTED = 20  # names in one sentence
 FEW = 4  # values that still fit into a box
 
 
+def words_of(thing: Any) -> str:
+    """Return ``str(thing)``, also of an object whose own text raises.
+
+    >>> words_of(ValueError("no"))
+    'no'
+    """
+    try:
+        return str(thing)
+    except Exception:
+        return f"(a {type(thing).__name__} whose text can't be read)"
+
+
+def error_text(error: BaseException) -> str:
+    """Write an error as the last line of a traceback does.
+
+    >>> error_text(ValueError("no"))
+    'ValueError: no'
+    """
+    return f"{type(error).__name__}: {words_of(error)}"
+
+
 def values_text(values: Any) -> str:
     """Write nested values as a tensor prints them.
 

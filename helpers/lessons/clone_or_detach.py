@@ -163,7 +163,7 @@ def _mistake_of_leaf(made: Any, source: torch.Tensor) -> str:
             "the result shares memory with t: training it would change t. "
             "Where is the clone()?"
         )
-    if not made.is_leaf:
+    if made.grad_fn is not None:
         return (
             f"the result is no leaf (grad_fn {made.grad_fn.name()}): its "
             ".grad would stay None. Where is the detach()?"

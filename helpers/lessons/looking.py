@@ -12,7 +12,7 @@ from torch import nn
 __all__ = ["function_mistake", "is_untouched", "misspelled", "shares"]
 
 
-def _stub(): ...
+def _stub() -> None: ...
 
 
 def is_untouched(result: Any, given: Any = None) -> bool:

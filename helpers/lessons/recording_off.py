@@ -195,8 +195,9 @@ def _look_at_evaluate(function: Any) -> str:
     mistake = function_mistake(function, "evaluate")
     if mistake:
         return mistake
-    net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.Dropout(0.5))
-    nn.init.constant_(net[0].weight, 2.0)
+    linear = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(linear.weight, 2.0)
+    net = nn.Sequential(linear, nn.Dropout(0.5))
     inputs = torch.tensor([[1.0], [3.0]])
     with torch.set_grad_enabled(True):  # and afterwards as it was
         made = function(net, inputs)
@@ -214,7 +215,7 @@ def _look_at_evaluate(function: Any) -> str:
 
 
 def _mistake_of_mean(
-    function: Any, net: nn.Module, inputs: torch.Tensor, made: Any
+    function: Any, net: nn.Sequential, inputs: torch.Tensor, made: Any
 ) -> str:
     if isinstance(made, torch.Tensor):
         return "the mean is a tensor: return its number, with item()."

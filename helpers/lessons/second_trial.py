@@ -137,7 +137,7 @@ def _look_at_snapshot(function: Any) -> str:
     if array.tolist() != [1.0, 2.0]:
         return "the array should have the numbers of the weight."
     with torch.no_grad():
-        weight += 10
+        weight.add_(10)
     if array.tolist() != [1.0, 2.0]:
         return (
             "the array still looks at the memory of the weight: the next "

@@ -98,7 +98,7 @@ QUESTIONS = {
 }
 
 
-def _two() -> tuple[nn.Module, nn.Module, torch.Tensor]:
+def _two() -> tuple[nn.Linear, nn.Linear, torch.Tensor]:
     a, b = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
     with torch.no_grad():
         a.weight.fill_(2.0)

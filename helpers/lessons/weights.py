@@ -187,7 +187,7 @@ def _look_at_vectors(emb: Any, vectors: Any) -> str:
     return CORRECT
 
 
-def _pair() -> tuple[nn.Module, nn.Module]:
+def _pair() -> tuple[nn.Linear, nn.Linear]:
     average, net = nn.Linear(1, 1), nn.Linear(1, 1)
     for module, weight, bias in ((average, 4.0, 0.0), (net, 8.0, 4.0)):
         nn.init.constant_(module.weight, weight)

@@ -35,7 +35,7 @@ class Seen:
     def __init__(
         self,
         name: str,
-        ref: weakref.ref,
+        ref: weakref.ref[Any],
         storage: str | None,
         counter: str,
         view_of: str | None,

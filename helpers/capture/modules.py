@@ -1,0 +1,69 @@
+"""Modules: their parts by path, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch.nn.parameter import UninitializedTensorMixin
+
+from ..model import ModuleFacts
+from .tensors import gradient_of, norm_of
+
+MOST_OF_A_MODULE = 100_000_000  # elements of one gradient: 40 ms
+
+__all__ = ["facts_of_modules", "parts_of"]
+
+
+def parts_of(
+    name: str, module: torch.nn.Module
+) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Yield each part of a Module with its path."""
+    if "_modules" not in vars(module):  # before its __init__ has run
+        return
+    for path, part in module.named_modules():
+        yield f"{name}.{path}" if path and name else path or name, part
+
+
+def facts_of_modules(
+    parts: dict[str, torch.nn.Module],
+) -> dict[str, ModuleFacts]:
+    """Count the parameters of each Module, and take their gradients' norm.
+
+    >>> facts_of_modules({"net": torch.nn.Linear(2, 3)})["net"].counted
+    '9 parameters, trainable'
+    """
+    squares: dict[int, float | None] = {}
+    return {path: _module_facts(part, squares) for path, part in parts.items()}
+
+
+def _module_facts(
+    module: torch.nn.Module, squares: dict[int, float | None]
+) -> ModuleFacts:
+    parameters = [
+        p
+        for p in module.parameters()
+        if not isinstance(p, UninitializedTensorMixin)
+    ]
+    known = [
+        square
+        for p in parameters
+        if (square := _square(p, squares)) is not None
+    ]
+    return ModuleFacts(
+        type(module).__name__,
+        sum(p.numel() for p in parameters),
+        sum(p.numel() for p in parameters if p.requires_grad),
+        sum(known) ** 0.5 if known else None,
+    )
+
+
+def _square(
+    parameter: torch.Tensor, squares: dict[int, float | None]
+) -> float | None:
+    """The square of the norm of its gradient, taken once."""
+    if id(parameter) not in squares:
+        grad = gradient_of(parameter)
+        norm = None if grad is None else norm_of(grad, MOST_OF_A_MODULE)
+        squares[id(parameter)] = None if norm is None else norm * norm
+    return squares[id(parameter)]
