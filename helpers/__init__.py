@@ -8,6 +8,7 @@
 'Memory of 2 tensors on 1 storage. x and y share s0.'
 """
 
+from .asking import who_learns
 from .choosing import what_if
 from .drawing import draw_graph, draw_memory, facts
 from .exercises import arrange, check, expect_error, predict
@@ -29,4 +30,5 @@ __all__ = [
     "record",
     "record_code",
     "what_if",
+    "who_learns",
 ]

@@ -17,7 +17,7 @@ from .model import (
     Run,
 )
 
-__all__ = ["Cut", "Diagnosis", "Done", "Problem"]
+__all__ = ["Cut", "Diagnosis", "Done", "Problem", "Story", "diagnose"]
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,8 @@ class Problem:
     __repr__ = __str__
 
 
-def operations(run: Run) -> list[Done]:
+def operations(story: Story) -> list[Done]:
     """Return what the program ran, in order."""
-    story = Story(run)
     return [
         Done(
             e.name,
@@ -92,21 +91,24 @@ def operations(run: Run) -> list[Done]:
             e.module,
             e.mode,
         )
-        for e in run.events
+        for e in story.run.events
         if e.kind in ("operation", "in_place", "leaves")
     ]
 
 
-def cuts(run: Run) -> list[Cut]:
+def cuts(story: Story) -> list[Cut]:
     """Return every cut, in order."""
-    story = Story(run)
-    return [story.cut(e) for e in run.events if e.cut]
+    return [story.cut(e) for e in story.run.events if e.cut]
 
 
-def why_no_grad(run: Run, name: str) -> Diagnosis:
+def why_no_grad(story: Story, name: str) -> Diagnosis:
     """Say why a tensor has no gradient; ``name`` is a name or an id."""
-    story = Story(run)
-    return _Asked(story, story.find(name), name).answer()
+    return diagnose(story, story.find(name), name)
+
+
+def diagnose(story: Story, tensor: str, name: str) -> Diagnosis:
+    """Say why a tensor has no gradient; ``name`` is what it is called."""
+    return _Asked(story, tensor, name).answer()
 
 
 # -- the story behind the events
@@ -122,6 +124,8 @@ class Story:
     behind_events: dict[tuple[str, int], frozenset[int]] = field(
         default_factory=dict
     )
+    used_up: dict[int, int] = field(default_factory=dict)
+    _told: dict[tuple[int | None, str], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for e in self.run.events:
@@ -198,11 +202,13 @@ class Story:
 
     def text(self, event: Event) -> str:
         """Return the part of its line that ran an event: ``y.detach()``."""
-        nodes = self._lines.get(event.line or -1, [])
-        for node in nodes:
-            if _is_call_of(node, event.name):
-                return ast.unparse(node)
-        return ""
+        key = (event.line, event.name)
+        if key not in self._told:
+            nodes = self._lines.get(event.line or -1, [])
+            calls = (n for n in nodes if _is_call_of(n, event.name))
+            call = next(calls, None)
+            self._told[key] = "" if call is None else ast.unparse(call)
+        return self._told[key]
 
     def line_text(self, line: int | None) -> str:
         """Return a line of the source, without its indent."""

@@ -100,7 +100,8 @@ def _look(
     saved: bool = False,
 ) -> Snapshot:
     caller = look_at(frame, len(things))
-    given = [(None, thing) for thing in things] + list(named.items())
+    given: list[tuple[str | None, Any]] = [(None, one) for one in things]
+    given += named.items()
     return take(
         function, given, caller, graph=function == "draw_graph", saved=saved
     )

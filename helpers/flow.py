@@ -188,6 +188,7 @@ class _Flow:
             self.now.storages,
             tuple(operations),
             tuple(asked),
+            self.run.modules,
             cuts=tuple(self.cuts),
             loose=tuple(c.tensor for c in self.cuts if c.tensor in loose),
             recorded=True,
@@ -231,6 +232,7 @@ class _Flow:
                 module=event.module,
                 history=history,
                 cut=label,
+                shape=self._shape(event),
             )
         )
         for k, use in enumerate(event.outputs):
@@ -238,6 +240,10 @@ class _Flow:
             self.outputs[use.tensor] = (number, k)
             if history and use.requires_grad:
                 self.made_by[use.tensor] = event.grad_fn or event.name
+
+    def _shape(self, event: Event) -> tuple[int, ...] | None:
+        made = event.outputs[0].tensor if event.outputs else ""
+        return self.run.lives[made].shape if made in self.run.lives else None
 
     @staticmethod
     def _is_update(event: Event) -> bool:
@@ -298,8 +304,7 @@ class _Flow:
 
     def _facts_of_gone(self, life: Life) -> TensorFacts:
         """What is known of a tensor that is not there after this step."""
-        uses = [u for e in self.run.events for u in e.inputs]
-        wanted = any(u.tensor == life.id and u.requires_grad for u in uses)
+        wanted = life.id in self._wanted
         free = [name for name in life.names if name not in self.now.tensors]
         return TensorFacts(
             life.id,
@@ -310,6 +315,15 @@ class _Flow:
             requires_grad=life.requires_grad or wanted,
             is_leaf=life.is_leaf,
             note=GONE if (free or wanted) and not life.alive else "",
+        )
+
+    @functools.cached_property
+    def _wanted(self) -> frozenset[str]:
+        return frozenset(
+            u.tensor
+            for e in self.run.events
+            for u in e.inputs
+            if u.requires_grad
         )
 
     def _final(self, facts: TensorFacts) -> TensorFacts:

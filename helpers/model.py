@@ -361,7 +361,8 @@ class Event:
     "numpy_write".  ``mode`` is the grad mode, "grad", "no_grad" or
     "inference_mode".  ``cut`` is the kind of the cut, or nothing.
     ``writes`` are the tensors that were written in place, ``counters`` the
-    version counters with what they said afterwards.
+    version counters with what they said afterwards,
+    ``saved_else`` the bytes of what was saved and is known nowhere else.
     """
 
     number: int
@@ -381,6 +382,7 @@ class Event:
     received: tuple[str, ...] = ()
     error: str = ""
     notes: tuple[str, ...] = ()
+    saved_else: int = 0
 
 
 @dataclass(frozen=True)
@@ -423,7 +425,8 @@ class Run:
     """A program and all that it did: plain data, to be saved and sent.
 
     ``before`` are the tensors and storages that were there already, by id,
-    with their versions, ``modules`` the Modules that were called, by path.
+    with their versions, ``modules`` the Modules that were called, by path,
+    ``parameters`` the ids of their parameters, by name.
     """
 
     source: str
@@ -438,3 +441,4 @@ class Run:
     notes: tuple[str, ...] = ()
     before: Mapping[str, int | None] = field(default_factory=dict)
     modules: Mapping[str, ModuleFacts] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)

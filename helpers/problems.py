@@ -130,16 +130,17 @@ def _saved_and_changed(story: Story) -> Iterator[Problem]:
 
 def _used_up(story: Story, e: Event) -> int | None:
     """When the first backward that went through an operation ran."""
-    for after in story.run.events[e.number :]:
-        if after.kind not in ("backward", "grad") or not after.inputs:
-            continue
-        if "retain_graph" in after.notes and not after.error:
-            continue
-        for use in after.inputs:
-            behind = _events_behind(story, use.tensor, after.number)
-            if e.number in behind:
-                return after.number
-    return None
+    if not story.used_up:
+        for after in story.run.events:
+            if after.kind not in ("backward", "grad") or not after.inputs:
+                continue
+            if "retain_graph" in after.notes and not after.error:
+                continue
+            for use in after.inputs:
+                behind = _events_behind(story, use.tensor, after.number)
+                for number in behind:
+                    story.used_up.setdefault(number, after.number)
+    return story.used_up.get(e.number)
 
 
 def _events_behind(story: Story, root: str, time: int) -> frozenset[int]:

@@ -6,15 +6,17 @@ import inspect
 import itertools
 import linecache
 import sys
-from types import FrameType
+from functools import cached_property
 from typing import Any
 
 from . import diagnosis, flow, problems
+from .asking import Learners, summary_of, who_learns_in
 from .capture.names import locals_of
 from .diagnosis import Cut, Diagnosis, Done, Problem
-from .diagrams import graph, memory
+from .diagrams import graph, memory, modules
 from .diagrams.diagram import Diagram
 from .diagrams.player import Frame, Player
+from .diagrams.sheet import Sheet
 from .model import Run, Snapshot, Step
 from .recorder import Recorder
 from .telling import tell
@@ -79,12 +81,12 @@ class Recording:
     @property
     def operations(self) -> list[Done]:
         """Each operation: name, inputs, outputs, line, module, grad_mode."""
-        return diagnosis.operations(self.run)
+        return diagnosis.operations(self._story)
 
     @property
     def cuts(self) -> list[Cut]:
         """Where history went in and none came out, in order."""
-        return diagnosis.cuts(self.run)
+        return diagnosis.cuts(self._story)
 
     @property
     def steps(self) -> list[Step]:
@@ -96,10 +98,14 @@ class Recording:
         """What there was at the end."""
         return self.run.snapshot
 
-    @property
+    @cached_property
+    def _story(self) -> diagnosis.Story:
+        return diagnosis.Story(self.run)
+
+    @cached_property
     def problems(self) -> list[Problem]:
         """What will fail, or is silently wrong."""
-        return problems.find(diagnosis.Story(self.run))
+        return problems.find(self._story)
 
     def why_no_grad(self, x: Any) -> Diagnosis:
         """Say why ``x.grad`` is None, or that it is not.
@@ -108,14 +114,29 @@ class Recording:
         for a name or a tensor that the program does not have.
         """
         if isinstance(x, str):
-            return diagnosis.why_no_grad(self.run, x)
+            return diagnosis.why_no_grad(self._story, x)
         known = self._identity.known(x) if self._identity else None
         if known is None or known not in self.run.lives:
             raise KeyError(
                 "this tensor was not seen in the recording: "
                 "give the name that the program has for it."
             )
-        return diagnosis.why_no_grad(self.run, known)
+        return diagnosis.why_no_grad(self._story, known)
+
+    def who_learns(self) -> Learners:
+        """Say which parameters learn, and why the others don't.
+
+        Returns a table; ``.parameters`` has each with ``learns`` and a
+        ``reason``, as :func:`helpers.who_learns`, and each cut has its line.
+        """
+        return who_learns_in(self._story)
+
+    def summary(self) -> Sheet:
+        """Tell of each Module that ran: its parameters and how many train,
+        the shape of its result, the bytes that it keeps for backward, and
+        its gradient, or why there is none.
+        """
+        return summary_of(self._story)
 
     def draw_graph(self, step: int = -1) -> Diagram:
         """Draw data flow and gradient flow up to a step, cuts on their edge.
@@ -123,7 +144,7 @@ class Recording:
         Raises IndexError for a step that there is not.
         """
         picture = flow.flow(self.run, self._step(step))
-        return graph.draw(picture, FEW_OPERATIONS)
+        return modules.draw(picture, FEW_OPERATIONS)
 
     def draw_memory(self, step: int = -1) -> Diagram:
         """Draw the memory after a step, and mark what its line changed.
@@ -135,7 +156,7 @@ class Recording:
     def player(self) -> Player:
         """Show the program step by step, with graph and memory."""
         run = self.run
-        story = diagnosis.Story(run)
+        story = self._story
         steps = [s for s in run.steps if s.snapshot is not None]
         if not steps:
             return Player(run.source, (), run.notes)
@@ -185,8 +206,8 @@ class record:
     """
 
     def __enter__(self) -> Recording:
-        self._frame: FrameType | None = sys._getframe(1)
-        frame = self._frame
+        frame = sys._getframe(1)
+        self._frames = [frame]
         self._recording = Recording()
         in_function = bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
         self._recorder = Recorder(
@@ -202,7 +223,7 @@ class record:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         recorder, recording = self._recorder, self._recording
-        frame, self._frame = self._frame, None
+        frame = self._frames.pop()
         try:
             recorder.__exit__(kind, error, trace)
         finally:
@@ -265,7 +286,7 @@ def watch(
     """Run ``work``, whose code is in ``filename``, and fill the recording."""
     recorder = Recorder(filename, lambda: space)
     tee = _Tee(sys.stdout, recorder)
-    sys.stdout = tee  # type: ignore[assignment]
+    sys.stdout = tee
     error: BaseException | None = None
     try:
         with recorder:
@@ -292,7 +313,7 @@ class _Tee:
 
     def __init__(self, usual: Any, recorder: Recorder) -> None:
         self._usual = usual
-        self._recorder = recorder
+        self._recorder: Recorder | None = recorder
 
     def write(self, text: str) -> int:
         if self._recorder is not None:

@@ -85,7 +85,7 @@ def test_an_engine_that_takes_too_long_is_left(monkeypatch):
         raise subprocess.TimeoutExpired("dot", 1)
 
     monkeypatch.setattr(layout.subprocess, "run", slow)
-    assert lay_out(BOXES, EDGES).note == layout.NO_ANSWER
+    assert lay_out(BOXES, EDGES).note == layout.FAILED
 
 
 def test_an_engine_that_dies_is_left(monkeypatch, tmp_path):
@@ -93,7 +93,7 @@ def test_an_engine_that_dies_is_left(monkeypatch, tmp_path):
     engine.write_text("#!/bin/sh\nkill -9 $$\n")
     engine.chmod(0o755)
     monkeypatch.setattr(layout, "find_engine", lambda: str(engine))
-    assert lay_out(BOXES, EDGES).note == layout.NO_ANSWER
+    assert lay_out(BOXES, EDGES).note == layout.FAILED
 
 
 def test_an_engine_that_writes_nonsense_is_left(monkeypatch, tmp_path):
@@ -101,7 +101,7 @@ def test_an_engine_that_writes_nonsense_is_left(monkeypatch, tmp_path):
     engine.write_text("#!/bin/sh\necho '{}'\n")
     engine.chmod(0o755)
     monkeypatch.setattr(layout, "find_engine", lambda: str(engine))
-    assert lay_out(BOXES, EDGES).note == layout.NO_ANSWER
+    assert lay_out(BOXES, EDGES).note == layout.FAILED
 
 
 def test_without_an_engine_one_sentence_says_what_to_do(monkeypatch):

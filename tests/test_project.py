@@ -36,6 +36,8 @@ FLOORS = {
     "lessons": 4,
     "diagnosis": 2,
     "problems": 3,
+    "learning": 3,
+    "asking": 4,
     "flow": 3,
     "telling": 3,
     "recorder": 3,
@@ -46,8 +48,10 @@ FLOORS = {
     "choosing": 4,
     "trial": 6,
     "clinic": 6,
-    "watching": 4,
+    "watching": 5,
     "magics": 7,
+    "report": 6,
+    "__main__": 9,
     "__init__": 8,
 }
 
@@ -153,6 +157,7 @@ def test_every_import_is_declared():
     known |= {Requirement(text).name for text in bench}
     known |= set(sys.stdlib_module_names) | {"helpers", "tomli"}
     known |= {p.stem for p in (ROOT / "docs").glob("*.py")}
+    known |= {p.stem for p in (ROOT / "tests").glob("*.py")}
     sources = [p.read_text(encoding="utf-8") for p in CODE]
     sources += [
         p.read_text(encoding="utf-8") for p in (ROOT / "tests").glob("*.py")

@@ -27,7 +27,7 @@ from .tensors import (
 )
 from .things import Leaf, is_a, is_leaf, refusal, tensors_in
 
-__all__ = ["Caller", "Identity", "look_at", "parts_of", "take"]
+__all__ = ["Caller", "Identity", "look_at", "take"]
 
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
 MOST_ASKED = 300  # of those that were asked for
@@ -43,6 +43,7 @@ def take(
     saved: bool = False,
     identity: Identity | None = None,
     most: int = MOST_TENSORS,
+    most_asked: int = MOST_ASKED,
 ) -> Snapshot:
     """Take a snapshot of the things, or of the caller's own tensors.
 
@@ -50,7 +51,7 @@ def take(
     everything the caller has.  ``graph`` adds the autograd graph behind them,
     ``saved`` also the tensors that it keeps for backward.  ``identity`` keeps
     the ids of one snapshot for the next, ``most`` is how many of the caller's
-    own tensors are taken.
+    own tensors are taken, ``most_asked`` of those that were asked for.
 
     Raises TypeError for a thing that holds no tensor and ValueError where
     there is nothing to show, each in one sentence.
@@ -58,7 +59,7 @@ def take(
     # neither a mode of the user's nor a subclass may see that we look
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         taking = _Taking(function, caller, saved, identity or Identity())
-        taking.most = most
+        taking.most, taking.most_asked = most, most_asked
         return taking.take(things, graph)
 
 
@@ -77,6 +78,7 @@ class _Taking:
         self.notes: list[str] = []
         self.whole = True
         self.most = MOST_TENSORS
+        self.most_asked = MOST_ASKED
         self.modules: list[tuple[str, torch.nn.Module, bool]] = []
         self.owners: dict[str, dict[str, None]] = {}
 
@@ -118,7 +120,7 @@ class _Taking:
             if not leaves or self._has_no_graph(thing):
                 raise TypeError(refusal(thing, self.function))
             for path, leaf in leaves:
-                if len(asked) < MOST_ASKED or id(leaf) in self.found:
+                if len(asked) < self.most_asked or id(leaf) in self.found:
                     given = path if name is not None else None
                     found = self._add(leaf, given, path)
                     asked[found.id] = found
@@ -253,15 +255,13 @@ class _Taking:
     def _facts(
         self,
     ) -> tuple[tuple[TensorFacts, ...], tuple[Any, ...]]:
-        owners = {}
+        owners: dict[str, tuple[Found, torch.Tensor]] = {}
         for found in list(self.found.values()):
-            grad = gradient_of(found.leaf)
-            if grad is not None:
+            gradient = gradient_of(found.leaf)
+            if gradient is not None:
                 names = [f"{name}.grad" for name in found.names]
-                owner = self._add(grad, names[0])
-                for name in names[1:]:
-                    self._add(grad, name)
-                owners[found.id] = owner
+                for name in names:
+                    owners[found.id] = self._add(gradient, name), gradient
         everything = list(self.found.values())
         groups = storages.group([f.leaf for f in everything])
         ids = []
@@ -273,18 +273,19 @@ class _Taking:
                 everything[i].start = storages.start_in(
                     everything[i].leaf, block
                 )
-        grads = {f.id for f in owners.values()}
+        grads = {f.id for f, _ in owners.values()}
         facts = {
             f.id: tensor_facts(f, None) for f in everything if f.id in grads
         }
         for f in everything:
-            owner = owners.get(f.id)
-            if owner is None and f.id in facts:
+            if f.id not in owners:
+                if f.id not in facts:
+                    facts[f.id] = tensor_facts(f, None)
                 continue
-            grad = facts[owner.id] if owner else None
-            facts[f.id] = tensor_facts(f, grad)
-            if owner and self.function != "draw_memory":
-                norm = norm_of(owner.leaf)
+            owner, gradient = owners[f.id]
+            facts[f.id] = tensor_facts(f, facts[owner.id])
+            if self.function != "draw_memory":
+                norm = norm_of(gradient)
                 facts[f.id] = replace(facts[f.id], grad_norm=norm)
         blocks = tuple(
             storages.storage_facts(

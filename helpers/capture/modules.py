@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
 
 from ..model import ModuleFacts
-from .tensors import gradient_of, norm_of
+from .tensors import gradient_of, is_uninitialized, norm_of
 
 MOST_OF_A_MODULE = 100_000_000  # elements of one gradient: 40 ms
 
@@ -40,11 +39,7 @@ def facts_of_modules(
 def _module_facts(
     module: torch.nn.Module, squares: dict[int, float | None]
 ) -> ModuleFacts:
-    parameters = [
-        p
-        for p in module.parameters()
-        if not isinstance(p, UninitializedTensorMixin)
-    ]
+    parameters = [p for p in module.parameters() if not is_uninitialized(p)]
     known = [
         square
         for p in parameters

@@ -6,7 +6,6 @@ user's would have to unpack them (a checkpoint would compute again).
 
 from __future__ import annotations
 
-import functools
 import heapq
 import re
 from collections import deque
@@ -141,7 +140,7 @@ def saved_tensors(node: Node) -> list[SavedTensor]:
     The state is "kept", "freed" by an earlier backward, or "hidden" behind
     a user's own pack and unpack hooks, which looking must not call.
     """
-    found = []
+    found: list[SavedTensor] = []
     custom = is_custom(node)
     names = ("_raw_saved_tensors",) if custom else _raw_names(type(node))
     for name in names:
@@ -215,9 +214,15 @@ def _is_freed(node: Node, raw_name: str) -> bool:
     return False
 
 
-@functools.cache  # torch's own kinds of node, which live as long as torch
 def _raw_names(kind: type) -> tuple[str, ...]:
-    return tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
+    # looked up once: torch's own kinds of node live as long as torch
+    if kind not in _raw_names_of:
+        names = [n for n in dir(kind) if n.startswith("_raw_saved_")]
+        _raw_names_of[kind] = tuple(names)
+    return _raw_names_of[kind]
+
+
+_raw_names_of: dict[type, tuple[str, ...]] = {}
 
 
 def constants_of(
@@ -306,8 +311,9 @@ def read_operations(
             ),
             tuple(sorted(outputs.get(node, ()))),
             tuple(
-                Saved(label, saved_id(t) if t is not None else None, state)
-                for label, t, state in (saved if saved_id else ())
+                Saved(label, None if t is None else saved_id(t), state)
+                for label, t, state in saved
+                if saved_id is not None
             ),
             is_custom(node),
             any(state == "freed" for _, _, state in saved),

@@ -240,12 +240,13 @@ def draw_edge(
     curved = len(path) > 2
     part = svg.line(path, colour, thick, dashed, curved)
     part += svg.arrow_head(path[-2], path[-1], colour)
-    if edge.text and label:
+    room = edge.room()
+    if room is not None and label:
         x, y = label[0] + left, label[1] + top + 4
         if edge.cut:
             lines = edge.text.split("\n")
             y -= 7 * (len(lines) - 1)
-            start = x - edge.room().width / 2 + 3
+            start = x - room.width / 2 + 3
             part += svg.scissors(start + 6, y - 4)
             part += svg.text(start + 17, y, lines, "w", leading=14)
         else:

@@ -62,7 +62,10 @@ def draw_frames(
     graphs = [Graph(s, plain) for s in snapshots]
     whole = graphs[-1]
     boxes, edges, groups = _boxes_and_edges(whole)
-    shown = [*(_known_at(g, whole, boxes) for g in graphs[:-1]), boxes]
+    shown: list[Sequence[Box | None]] = [
+        *(_known_at(g, whole, boxes) for g in graphs[:-1]),
+        boxes,
+    ]
     sizes = [_largest(column) for column in zip(*shown, strict=True)]
     plan = [Edge(e.tail, e.head, e.room(), e.binding) for e in edges]
     frames = [Group(tuple(f.members), f.room()) for f in groups]
@@ -165,9 +168,11 @@ def _tensor_text(graph: Graph, t: TensorFacts) -> str:
 def _operation_text(graph: Graph, f: Fold, names: dict[str, str]) -> str:
     title, second = fold_name(f, graph.snapshot.modules)
     sources = []
-    for i in graph.inputs(f):
-        one = names[i.key] if isinstance(i.key, str) else f"#{i.key + 1}"
-        sources.append(one if i.count == 1 else f"{one} (× {i.count})")
+    for source in graph.inputs(f):
+        key = source.key
+        one = names[key] if isinstance(key, str) else f"#{key + 1}"
+        often = f" (× {source.count})" if source.count > 1 else ""
+        sources.append(one + often)
     made = []
     for i in graph.outputs(f):
         t = graph.tensor(i)
@@ -331,7 +336,9 @@ def _frames(
         if path in grouped:
             members.setdefault(path, []).append(of_fold[i])
     return [
-        Frame(f"{path}: {modules[path]}" if path else modules[path], boxes)
+        Frame(
+            f"{path}: {modules[path]}" if path else str(modules[path]), boxes
+        )
         for path, boxes in members.items()
     ]
 

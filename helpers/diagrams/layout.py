@@ -38,6 +38,9 @@ NO_ENGINE = (
     "Graphviz is not installed, so the boxes are placed plainly: "
     "run pip install graphviz-pure for a better layout."
 )
+FAILED = (
+    "Graphviz was stopped or took too long, so the boxes are placed plainly."
+)
 NO_ANSWER = (
     "The graph is too large or too dense for Graphviz, so its boxes are "
     "placed plainly."
@@ -135,7 +138,7 @@ def _place(jobs: Sequence[Job]) -> list[Layout]:
     try:
         answers = iter(_ask(str(engine), asked) if asked else ())
     except (OSError, subprocess.SubprocessError, ValueError, LookupError):
-        notes = [NO_ANSWER if note is None else note for note in notes]
+        notes = [FAILED if note is None else note for note in notes]
         answers = iter(())
     return [
         next(answers) if note is None else _placed_plainly(job, note)

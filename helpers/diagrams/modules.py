@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..model import Snapshot
+from ..model import Snapshot, number_text
 from . import graph as plain_graph
 from . import style, svg
 from .boxes import (
@@ -37,7 +37,6 @@ from .words import (
     has_grad_line,
     listed,
     name_text,
-    number_text,
     shape_text,
     value_of,
 )

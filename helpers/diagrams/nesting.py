@@ -249,8 +249,8 @@ class _Nest:
             for one in graph.inputs(f):
                 edges.append((one.key, i, one.count, one.graded, one.cut))
             history = self.operations[i].history
-            edges += [(i, t, 1, history, "") for t in graph.outputs(f)]
-        edges += [(k, t, 1, False, cut) for k, t, cut in graph.cut_edges]
+            edges += [(i, made, 1, history, "") for made in graph.outputs(f)]
+        edges += [(k, end, 1, False, cut) for k, end, cut in graph.cut_edges]
         users: dict[str, list[_Spot]] = {}
         makers: dict[str, int] = {}
         for tail, head, *_ in edges:
@@ -261,8 +261,9 @@ class _Nest:
                 users.setdefault(head, []).append(self.spots[tail])
         starts = {t.id for t in graph.starts}
         places: dict[str, _Spot] = {}
-        for t in dict.fromkeys([*users, *starts]):
-            places[t] = self._spot_of(t, users.get(t, []), t in starts)
+        for name in dict.fromkeys([*users, *starts]):
+            known = users.get(name, [])
+            places[name] = self._spot_of(name, known, name in starts)
         for t in graph.starts:
             spot = places[t.id]
             if spot.seen and not self.graph.owner(t.id):
@@ -289,9 +290,11 @@ class _Nest:
         """A tensor stands where all that use it can see it."""
         facts = self.graph.tensor(t)
         chain = _common([spot.chain for spot in users])
-        if start and facts.names != (UNNAMED,) and not self.graph.owner(t):
+        if facts.is_parameter:
+            pass
+        elif start and facts.names != (UNNAMED,):
             chain = (0,)  # the caller's own
-        elif start and not facts.is_parameter:
+        elif start:
             first = min((s.vertex[1] for s in users), default=0)
             while len(chain) > 1 and self._begins(chain[-1], first):
                 chain = chain[:-1]  # a module's input lies outside of it
@@ -345,6 +348,10 @@ class _Nest:
         if not user.seen and len(chain) == len(user.chain):
             return None
         spot = _Spot(chain, ("tensor", one, chain[-1]))
+        if not depth:  # none of the modules around is the owner's
+            spot = places[one]
+            if not spot.seen:
+                return None
         self._add_tensor(spot)
         return spot
 

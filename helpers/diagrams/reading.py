@@ -85,16 +85,16 @@ class Graph:
     @cached_property
     def cut_edges(self) -> list[tuple[str | int, str, str]]:
         """From where, to which tensor, and what stands on the cut edge."""
-        edges = [
-            (self._key(c.source), c.tensor, c.label)
-            for c in self.snapshot.cuts
-            if c.tensor not in self.internal
-        ]
         starts = {t.id for t in self.starts}
-        edges += [
+        edges = [
+            (key, c.tensor, c.label)
+            for c in self.snapshot.cuts
+            if c.tensor in starts - self.internal
+            and (key := self._key(c.source)) is not None
+        ]
+        return edges + [
             (t.twin, t.id, "same storage") for t in self.starts if t.twin
         ]
-        return [e for e in edges if e[0] is not None and e[1] in starts]
 
     def _internal(self) -> set[str]:
         """Unnamed constants, also cut ones, that only one box of repeated

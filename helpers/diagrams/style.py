@@ -6,6 +6,7 @@ never in a colour alone: a border, a word or a glyph says the same.
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 
 SANS = "Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif"
@@ -59,6 +60,7 @@ _SANS_MARGIN = 1.1
 _MONO_ADVANCE = 0.603
 
 
+@functools.lru_cache(maxsize=5_000)
 def _advance(char: str, mono: bool) -> float:
     if unicodedata.combining(char):
         return 0.0
@@ -71,6 +73,7 @@ def _advance(char: str, mono: bool) -> float:
     return 0.75
 
 
+@functools.lru_cache(maxsize=20_000)  # most words stand in many boxes
 def text_width(text: str, size: float, mono: bool = False) -> float:
     """Return a width in pixels that ``text`` stays within.
 

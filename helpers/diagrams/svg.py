@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 from . import style
@@ -16,15 +17,12 @@ def legible(text: str) -> str:
     >>> legible("a\\x00b"), legible("<b>")
     ('a\\\\x00b', '<b>')
     """
-    return "".join(c if _is_xml(ord(c)) else _written_out(c) for c in text)
+    return _NO_XML.sub(lambda found: _written_out(found[0]), text)
 
 
-def _is_xml(code: int) -> bool:
-    if code in (0x9, 0xA):
-        return True
-    if 0x20 <= code < 0x7F or 0xA0 <= code <= 0xD7FF:
-        return True
-    return 0xE000 <= code <= 0xFFFD or code >= 0x10000
+_NO_XML = re.compile(
+    "[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 
 
 def _written_out(char: str) -> str:

@@ -17,6 +17,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import accumulate
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -26,7 +27,8 @@ from torch.nn.modules import module as nn_module
 from torch.optim import optimizer as torch_optimizer
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
-from ..capture import Caller, Identity, parts_of, take
+from ..capture import Caller, Identity, take
+from ..capture.modules import facts_of_modules, parts_of
 from ..capture.names import visible
 from ..capture.nodes import (
     accumulates,
@@ -43,7 +45,15 @@ from ..capture.tensors import (
     shares_counter,
 )
 from ..capture.things import is_a, tensors_in
-from ..model import Event, Run, SavedVersion, Snapshot, Step, Use
+from ..model import (
+    Event,
+    ModuleFacts,
+    Run,
+    SavedVersion,
+    Snapshot,
+    Step,
+    Use,
+)
 from .calls import (
     ALIASES,
     AUGMENTED,
@@ -74,6 +84,7 @@ from .seen import (
     last_state,
     life_of,
     mode_name,
+    shape_of_sizes,
     sizes_of,
     version_of,
 )
@@ -150,9 +161,14 @@ class Recorder:
         self.held: dict[str, None] = {}
         self.optimizers: set[int] = set()
         self._names: dict[str, str] = {}
+        self.modules: dict[str, ModuleFacts] = {}
+        self.parameters: dict[str, str] = {}
         self._left: list[tuple[Any, Use]] = []
         self._modules: list[tuple[str, Any]] = []
         self._paths: dict[int, tuple[Any, str]] = {}
+        self._called: dict[str, weakref.ref[torch.nn.Module]] = {}
+        self._begun: dict[str, ModuleFacts] = {}  # as a Module began
+        self._shapes: dict[str, Any] = {}  # of each Module's last result
         self._owned: dict[int, set[int]] = {}
         self._above: list[Any] | None = None  # modes, while ours is aside
         self._printed: list[str] = []
@@ -169,7 +185,7 @@ class Recorder:
         self._storage_counter: dict[str, str] = {}
         self._first_on: dict[str, Seen] = {}
         self._later: list[Seen] = []
-        self._arrays: dict[str, weakref.ref] = {}
+        self._arrays: dict[str, weakref.ref[Any]] = {}
         self._exported: dict[str, tuple[tuple[Seen, Seen], bytes]] = {}
         self._before_step: dict[int, list[Any]] = {}
         self._in_step = False  # inside an optimizer's own code
@@ -258,6 +274,7 @@ class Recorder:
             self._mode.__exit__(None, None, None)
             self._unhook()
         self._remember_lives()
+        self._remember_modules()
         self._step_frame = self._stepper = self._outer = None
         self._modules.clear()
         self._paths.clear()
@@ -298,6 +315,8 @@ class Recorder:
             error,
             tuple(self.notes),
             self._before,
+            self.modules,
+            self.parameters,
         )
 
     # -- lines
@@ -490,7 +509,6 @@ class Recorder:
         """Long runs are looked at once more at their end."""
         self.quiet += 1
         try:
-            self._step_frame = None
             caller = self._caller(self._variables())
             self._note_names(caller)
             self.last = self._take(caller)
@@ -554,7 +572,8 @@ class Recorder:
         for name, thing in caller.variables.items():
             with self._looking(name):
                 if is_a(thing, torch.nn.Module):
-                    self._note_module(name, thing)
+                    if name != "self":  # a better one is to come
+                        self._note_module(name, thing)
                 elif is_a(thing, torch.optim.Optimizer):
                     self._note_optimizer(thing)
         with self._looking("the names"):
@@ -595,16 +614,31 @@ class Recorder:
             )
             return
         known = self._paths.get(id(module))
-        if known is not None and known[0]() is module:
-            path = known[1]
-        else:
-            path = type(module).__name__
+        if known is None or known[0]() is not module:
+            # the caller has no name for it, so its class names it
+            self._paths.pop(id(module), None)
+            self._note_module(type(module).__name__, module)
+            known = self._paths.get(id(module))
+        path = type(module).__name__ if known is None else known[1]
+        if path not in self._called:
+            self._called[path] = weakref.ref(module)
+            if not self._modules:  # it may be gone at the end
+                with self._looking(path):
+                    parts = dict(parts_of(path, module))
+                    self._begun.update(facts_of_modules(parts))
+                    for name, parameter in module.named_parameters(path):
+                        self.parameters[name] = self._see(parameter).id
         self._modules.append((path, module))
         self._given |= {id(a) for a in args if is_a(a, torch.nn.Parameter)}
 
     def _leave_module(self, module: Any, args: Any, result: Any) -> None:
         if self._modules and self._modules[-1][1] is module:
-            self._modules.pop()
+            path, _ = self._modules.pop()
+            first = result
+            while type(first) in (tuple, list) and first:
+                first = first[0]
+            if type(first) is torch.Tensor:
+                self._shapes[path] = sizes_of(first)
 
     def _module_path(self) -> str:
         return self._modules[-1][0] if self._modules else ""
@@ -773,6 +807,29 @@ class Recorder:
         self._arrays[name] = ref
         shape, dtype = array.shape, array.dtype
         return Seen(name, ref, storage, "", None, shape, dtype, "ndarray")
+
+    def _remember_modules(self) -> None:
+        """Count the parameters of all Modules that ran, and of those around
+        them.
+        """
+        around = {
+            outer
+            for path in self._called
+            for outer in accumulate(path.split("."), "{}.{}".format)
+        }
+        parts = {path: ref() for path, ref in self._called.items()}
+        for ref, path in self._paths.values():
+            if path in around:
+                parts.setdefault(path, ref())
+        with self._looking("the Modules"):
+            living = {p: m for p, m in parts.items() if m is not None}
+            facts = {**self._begun, **facts_of_modules(living)}
+            self.modules = {
+                path: replace(f, shape=shape_of_sizes(self._shapes.get(path)))
+                for path, f in facts.items()
+                if path in around
+            }
+        self._called.clear()
 
     def _remember_lives(self) -> None:
         self.quiet += 1
@@ -948,7 +1005,8 @@ class Recorder:
         for _, place in plan.saved:
             saver = result if place < 0 else tensors[place]
             facts.append(saver._version)
-        module, notes = "", ()
+        module = ""
+        notes: tuple[str, ...] = ()
         if self._modules:
             module = self._modules[-1][0]
             if plan.parameters:
@@ -978,7 +1036,7 @@ class Recorder:
         results = outs or written
         outputs = []
         kept = False
-        first = None
+        first: Any = None
         for t in results:
             flag = t.requires_grad
             found = self._made(name, t, sources)
@@ -1010,9 +1068,9 @@ class Recorder:
             self._leave(name, result, inputs, before)
             if isinstance(result, numpy.ndarray):
                 outputs.append((self._see(result).id, False))
-        saved, grad_fn = (), ""
+        saved, grad_fn, more = (), "", 0
         if kept:
-            saved, grad_fn = self._saved(name, results[0], first, before)
+            saved, grad_fn, more = self._saved(name, results[0], first, before)
         notes: tuple[str, ...] = ()
         if self._modules or not recording:
             notes = self._notes_on(before, results)
@@ -1035,6 +1093,7 @@ class Recorder:
                 (),
                 "",
                 notes,
+                more,
             )
         )
 
@@ -1125,7 +1184,7 @@ class Recorder:
             self._left = [*self._left[-50:], (result, Use(*inputs[0]))]
 
     def _link_left(self, args: Any) -> None:
-        numbers = []
+        numbers: list[Any] = []
         for a in args:
             numbers += a if type(a) in (list, tuple) else [a]
         numbers = [a for a in numbers if type(a) is float]
@@ -1191,22 +1250,24 @@ class Recorder:
         result: torch.Tensor,
         made: Seen,
         before: list[tuple[torch.Tensor, bool]],
-    ) -> tuple[Any, str]:
-        """What the operation saved for backward, with its versions, and the
-        name of its grad_fn.
+    ) -> tuple[Any, str, int]:
+        """What the operation saved for backward, with its versions, the name
+        of its grad_fn, and the bytes that it saved and nothing else has.
         """
         node = grad_fn_of(result)
         if node is None:
-            return (), ""
-        found = []
+            return (), "", 0
+        found, more = [], 0
         for label, tensor in self._kept_behind(node, name, before):
             if not tensor.is_inference():
-                known = made if label[:6] == "result" else None
+                known = made if label in ("result", "result0") else None
                 known = known or self._known_by_bytes(tensor, before)
                 if known is not None:
                     version = self._counted(tensor, known)
                     found.append((label, known.id, version))
-        return found, type(node).__name__
+                else:
+                    more += tensor.nbytes
+        return found, type(node).__name__, more
 
     def _kept_behind(
         self, node: Any, name: str, before: list[tuple[torch.Tensor, bool]]
@@ -1251,8 +1312,9 @@ class Recorder:
         for it is not that of the tensor with its bytes.
         """
         other = known.ref()
-        plain = isinstance(other, torch.Tensor) and not other.is_inference()
-        if not plain or other is tensor or tensor._is_view():
+        if not isinstance(other, torch.Tensor) or other.is_inference():
+            return tensor._version
+        if other is tensor or tensor._is_view():
             return tensor._version
         return tensor._version if shares_counter(tensor, other) else None
 

@@ -114,6 +114,11 @@ def life_of(found: Seen) -> Life:
     )
 
 
+def shape_of_sizes(sizes: Any) -> tuple[int, ...] | None:
+    """Return a shape as plain numbers, None where there is none."""
+    return None if sizes is None else _shape(sizes)
+
+
 def _shape(sizes: Any) -> tuple[int, ...]:
     try:
         return tuple(int(n) for n in sizes)
