@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
             executable_path=program, args=list(FLAGS)
         )
         for path in sorted(folder.resolve().glob("[0-9]*.html")):
-            page = browser.new_page(viewport={"width": 1024, "height": 720})
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
             page.goto(f"{path.as_uri()}?print-pdf")
             page.wait_for_selector(".pdf-page")
             page.wait_for_timeout(500)

@@ -2,8 +2,9 @@
 
 Slide types come from the notebooks' own metadata.  Text keeps a size that a
 room can read: what does not fit on one slide goes on to the next, and a wide
-picture is shown in parts; nothing is shrunk.  reveal.js and our theme are
-written into each page, so no request leaves the machine.
+picture is put in rows; nothing is shrunk.  What only introduces something
+shares its slide.  reveal.js and our theme are written into each page, so no
+request leaves the machine.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +28,37 @@ from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from slide_pictures import alike, fitted, lettered, size_of, smallest
 
 from helpers.lessons import QUESTIONS
 
 ROOT = Path(__file__).parents[1]
 REVEAL = Path(sphinx_revealjs.__file__).parent / "_static" / "revealjs"
 
-# A slide as reveal.js lays it out; it fits 1280 × 720 and 1024 × 768.
-WIDTH, HEIGHT = 1024, 720
-ROOM_WIDE, ROOM_HIGH = 964, 640
-LETTERS = 19  # CSS pixels of code; 14 pt are 18.7
-LINE = 28
-PICTURE_HIGH = 680  # of a picture that has a slide of its own
-SCALE = 1.7  # makes 14 pt of a picture's smallest text, which has 11 pixels
-OVERLAP = 40  # of two parts of a wide picture
+# A slide as reveal.js lays it out: 1280 × 720, and on a 4:3 projector 960
+# high, of which the pictures get the rest, because they are shown smaller.
+WIDTH, HEIGHT, NARROW_HEIGHT = 1280, 720, 960
+ROOM_WIDE, ROOM_HIGH = 1232, 660
+LINE = 34  # of code, whose letters have 24 pixels
+CODE_WIDE = 82  # letters in a line of code
+TEXT_WIDE = 88  # and of text
+STAGE = (770, 310)  # of a player, in pixels of a picture
+LEAST = 18.7  # CSS pixels of 14 pt
+NARROW = WIDTH / 1024  # how much more a 4:3 projector shrinks a slide
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a slide: its HTML and about how high it is."""
+    """A piece of a slide: its HTML and about how high it is.
+
+    ``kind`` is "title", "heading", "text", "code", "question" or "output".
+    Blocks with a ``step`` come at a key press, those with the same together.
+    """
 
     html: str
     high: float
-    fragment: bool = False
+    kind: str = "text"
+    step: int = 0
     notes: str = ""
     film: tuple[Block, ...] = ()  # what is printed in its place
 
@@ -60,16 +69,23 @@ class Slide:
 
     blocks: list[Block] = field(default_factory=list)
     below: bool = False  # stands under the slide before it
+    step: int = 0  # of the first block, which is there at once
 
     @property
     def high(self) -> float:
         """About how high it is."""
         return sum(block.high for block in self.blocks)
 
+    @property
+    def kinds(self) -> set[str]:
+        """What there is on it."""
+        return {block.kind for block in self.blocks}
+
 
 def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
     """Return the slides of a lesson."""
     slides: list[Slide] = []
+    steps = 1
     for cell, after in zip_longest(notebook.cells, notebook.cells[1:]):
         kind = cell.metadata.slideshow.slide_type
         if "solution" in cell.metadata.get("tags", []):
@@ -83,15 +99,40 @@ def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
                 cell, kind = NotebookNode(cell, source=task), "slide"
         if kind in ("skip", "notes"):
             continue
-        if kind in ("slide", "subslide") or not slides:
-            slides.append(Slide(below=kind == "subslide"))
-        minutes = re.search(r"\*\*(\d+) minutes\.\*\*", cell.source)
-        for number, block in enumerate(blocks_of(cell)):
-            if minutes and number == 0:
-                block = replace(block, notes=f"{minutes[1]} minutes.")
-            late = kind == "fragment" and number == 0
-            add(slides, replace(block, fragment=block.fragment or late))
+        told = cell.cell_type == "markdown" and cell.source[0] != "#"
+        late = told or kind == "fragment"
+        blocks = blocks_of(cell, 3 * steps, late=late)
+        steps += 1
+        if minutes := re.search(r"\*\*(\d+) minutes\.\*\*", cell.source):
+            blocks[0] = replace(blocks[0], notes=f"{minutes[1]} minutes.")
+        begins = kind in ("slide", "subslide") and not (
+            slides and goes_with(slides[-1], blocks, kind)
+        )
+        if blocks and (begins or not slides):
+            below = kind == "subslide"
+            slides.append(Slide(below=below, step=blocks[0].step))
+        for block in blocks:
+            add(slides, block)
     return slides
+
+
+def goes_with(slide: Slide, blocks: list[Block], kind: str) -> bool:
+    """Say whether blocks may stand under what introduces them, or words
+    under the result that they explain.
+    """
+    kinds = [block.kind for block in blocks]
+    if not kinds:
+        return False
+    if kinds[0] == "text" and "output" in slide.kinds:
+        now = list(takewhile(lambda b: b.kind == "text", blocks))
+    elif not slide.kinds <= {"heading", "text", "code"} or (
+        kind == "slide" and "heading" not in slide.kinds
+    ):
+        return False
+    else:
+        asked = kinds[:2] == ["code", "question"]  # the code belongs to it
+        now = blocks[: 1 + asked]
+    return slide.high + sum(block.high for block in now) <= ROOM_HIGH
 
 
 SOLVED = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -100,34 +141,56 @@ SOLVED = re.compile(r"```python\n(.*?)```", re.DOTALL)
 def solution_slide(code: str) -> Slide:
     """Return a slide with the solution of the exercise before it."""
     return Slide(
-        [Block("<h2>Solution</h2>", 56), code_block(code)], below=True
+        [Block("<h2>Solution</h2>", 66, "heading"), code_block(code)],
+        below=True,
     )
 
 
 def add(slides: list[Slide], block: Block) -> None:
     """Put a block on the last slide, or on a new one where it has no room."""
     last = slides[-1]
-    heading = re.match("<h[12]", block.html)
-    if last.blocks and (heading or last.high + block.high > ROOM_HIGH):
-        slides.append(last := Slide(below=True))
-        block = replace(block, fragment=False)
+    if last.blocks and (
+        block.kind in ("title", "heading")
+        or last.high + block.high > ROOM_HIGH
+    ):
+        slides.append(last := Slide(below=True, step=block.step))
+    before = max((b.step for b in last.blocks), default=0)
+    if block.step == last.step:
+        block = replace(block, step=0)
+    if before and not block.step:  # what stands below comes later
+        block = replace(block, step=before + 1)
     last.blocks.append(block)
 
 
-def blocks_of(cell: Any) -> list[Block]:
-    """Return a cell's code or text, then its outputs as fragments."""
+# Calls that say nothing to the room: what they show does.
+UNSAID = re.compile(
+    r"^(%load_ext .*|(import|from) .*"
+    r'|(predict|arrange|case)\("[^"]+"\)|vote\(.*\)|judge\(votes=.*\)'
+    r"|votes \|?= \{.*\})$",
+    re.MULTILINE,
+)
+
+
+def blocks_of(cell: Any, step: int, late: bool) -> list[Block]:
+    """Return a cell's code or text, then its outputs, as the next step."""
     if cell.cell_type == "markdown":
-        return markdown_blocks(cell.source)
+        return [
+            replace(block, step=step * late)
+            for block in markdown_blocks(cell.source)
+        ]
     asked = re.search(r'predict\("([^"]+)"\)', cell.source)
-    source = cell.source
+    steps = "%%steps" in cell.source  # its player shows the program
+    source = "" if steps else UNSAID.sub("", cell.source).strip()
+    source = re.sub(r"\n{3,}", "\n\n", source)
     blocks = []
-    if asked:  # the call itself says nothing to the room
-        source = re.sub(r'\n*predict\("[^"]+"\)', "", source).strip()
     if source:
-        blocks.append(code_block(source))
+        blocks += [replace(b, step=step * late) for b in code_blocks(source)]
     for output in cell.outputs:
         answer = asked and output.output_type == "execute_result"
-        blocks += output_blocks(output, asked[1] if answer else "")
+        for block in output_blocks(output, asked[1] if answer else ""):
+            after = step + 1 if source else step * late
+            question = block.kind == "question"
+            blocks.append(replace(block, step=0 if question else after))
     return blocks
 
 
@@ -136,17 +199,46 @@ def markdown_blocks(source: str) -> list[Block]:
     source = re.sub(r"<details>.*?</details>", "", source, flags=re.DOTALL)
     found = []
     for part in re.split(r"\n{2,}", source.strip()):
-        wide = ROOM_WIDE / (LETTERS * 0.52)
-        lines = sum(math.ceil(len(t) / wide) for t in part.splitlines())
-        high = 56 if part.startswith("#") else lines * 32 + 20
-        found.append(Block(markdown2html(part), high))
+        if heading := re.match("#+ ", part):
+            title = heading[0] == "# "
+            found.append(
+                Block(
+                    markdown2html(part),
+                    82 if title else 66,
+                    "title" if title else "heading",
+                )
+            )
+            continue
+        plain = re.sub(r"[*`_]|\]\([^)]*\)", "", part)
+        rows = plain.splitlines() if re.match(r"[-|\d]", part) else [plain]
+        lines = sum(math.ceil(len(row) / TEXT_WIDE) for row in rows)
+        found.append(Block(markdown2html(part), lines * 40 + 16))
     return found
+
+
+def code_blocks(source: str) -> list[Block]:
+    """Return code, in parts between blank lines where it is too high."""
+    block = code_block(source)
+    if block.high <= ROOM_HIGH or "\n\n" not in source:
+        return [block]
+    parts = source.split("\n\n")
+    half = len(parts) // 2
+    return code_blocks("\n\n".join(parts[:half])) + code_blocks(
+        "\n\n".join(parts[half:])
+    )
 
 
 def code_block(source: str) -> Block:
     """Return code, highlighted."""
     shown = highlight(source, PythonLexer(), HtmlFormatter(cssclass="code"))
-    return Block(shown, len(source.splitlines()) * LINE + 36)
+    return Block(shown, lines_of(source) * LINE + 30, "code")
+
+
+def lines_of(text: str) -> int:
+    """Return how many lines code or an output takes."""
+    return sum(
+        math.ceil(len(line) / CODE_WIDE) or 1 for line in text.splitlines()
+    )
 
 
 def output_blocks(output: Any, asked: str) -> list[Block]:
@@ -160,21 +252,27 @@ def output_blocks(output: Any, asked: str) -> list[Block]:
         r'([^"]+)"></div>',
         page,
     ):
-        svg = base64.b64decode(match[2]).decode()
+        svg = lettered(base64.b64decode(match[2]).decode())
         return picture_blocks(svg, match[1])
     if "helpers-player" in page:
-        return [Block(page, ROOM_HIGH, film=film_of(page))]
+        fit = played(lettered(page))
+        return [Block(fit, 560, "output", film=film_of(page))]
     if "helpers-panel" in page:
-        return [Block(page, ROOM_HIGH)]
+        return [Block(played(lettered(page)), 560, "output")]
     if "<tbody>" in page:
         return table_blocks(page)
+    if "not done yet" in page:  # an exercise that nobody has tried
+        return []
     if page:
-        lines = len(data["text/plain"].splitlines())
-        return [Block(f'<div class="card">{page}</div>', lines * LINE + 60)]
+        high = lines_of(data["text/plain"]) * LINE + 60
+        claims = len(re.findall("<summary[^>]*>true</summary>", page))
+        if claims:  # the words tell the programs, too, which are folded
+            high = claims * 98 + 70
+        card = f'<div class="card">{page}</div>'
+        return [Block(card, min(high, ROOM_HIGH), "output")]
     text = output.get("text") or data.get("text/plain", "")
-    lines = sum(math.ceil(len(t) / 80) or 1 for t in text.splitlines())
     shown = f'<pre class="output">{html.escape(text.rstrip())}</pre>'
-    return [Block(shown, lines * LINE + 24, fragment=True)]
+    return [Block(shown, lines_of(text) * LINE + 18, "output")]
 
 
 def table_blocks(page: str) -> list[Block]:
@@ -193,12 +291,17 @@ def table_blocks(page: str) -> list[Block]:
             room = 0.0
         groups[-1].append(row)
         room += high
+    sums = soup.find("table").find_next_sibling()
+    if sums:
+        sums.extract()
     blocks = []
     for group in groups:
         body.clear()
         body.extend(group)
-        high = sum(map(row_height, group)) + 90
-        blocks.append(Block(f'<div class="card">{soup}</div>', high))
+        high = sum(map(row_height, group)) + 80
+        if sums and group is groups[-1]:
+            soup.find("table").insert_after(sums)
+        blocks.append(Block(f'<div class="card">{soup}</div>', high, "output"))
     return blocks
 
 
@@ -221,18 +324,31 @@ def row_height(row: Any) -> float:
     return lines * LINE + 30
 
 
+DATA = re.compile(r'(?<=<script type="application/json">).*?(?=</script>)')
+
+
+def played(page: str) -> str:
+    """Return a player or panel whose wide pictures are in rows."""
+    data = json.loads(DATA.search(page)[0])
+    shown = alike([svg for svg, _ in data["pictures"]], *STAGE)
+    data["pictures"] = [
+        [svg, alt]
+        for svg, (_, alt) in zip(shown, data["pictures"], strict=True)
+    ]
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
+    return DATA.sub(lambda _: text.replace("<", "\\u003c"), page)
+
+
 def film_of(player: str) -> tuple[Block, ...]:
     """Return the first and the last frame of a player, for paper."""
-    data = json.loads(
-        re.search(r'<script type="application/json">(.*?)</script>', player)[1]
-    )
+    data = json.loads(DATA.search(player)[0])
     count = len(data["frames"])
     found = []
     for number in sorted({0, count - 1}):
         frame = data["frames"][number]
         line = data["source"][frame["line"] - 1]
         found += [
-            Block(f"<h2>Step {number + 1} of {count}</h2>", 56),
+            Block(f"<h2>Step {number + 1} of {count}</h2>", 66, "heading"),
             code_block(line),
             Block(f"<p>{html.escape(frame['said'])}</p>", 80),
         ]
@@ -245,23 +361,30 @@ def film_of(player: str) -> tuple[Block, ...]:
 def question_block(asked: str) -> Block:
     """Return a prediction; its answers are for the speaker and for a click."""
     question = QUESTIONS[asked]
+    # of the answers only one is open at a time, so that there is room
     options = "".join(
-        f"<details><summary>{marked(o.text)}</summary>"
+        f'<details name="{asked}"><summary>{marked(o.text)}</summary>'
         f"<p><b>{'Right.' if o.right else 'No.'}</b> {marked(o.reason)}</p>"
         "</details>"
         for o in question.options
     )
-    lines = sum(len(o.text) // 80 + 1 for o in question.options)
-    lines += len(question.text) // 80 + 1
+    lines = sum(rows_of(o.text, 80) for o in question.options)
+    longest = max(rows_of(o.reason, 88) for o in question.options)
     notes = "Let the room vote before you open an answer.\n" + "\n".join(
         f"- {o.text}: {'right' if o.right else 'expect this; ' + o.reason}"
         for o in question.options
     )
     return Block(
         f'<div class="question"><p>{marked(question.text)}</p>{options}</div>',
-        lines * 40 + 150,
+        rows_of(question.text, 84) * 40 + lines * 50 + longest * 37 + 62,
+        "question",
         notes=notes,
     )
+
+
+def rows_of(text: str, wide: int) -> int:
+    """Return how many lines a text takes that is so many letters wide."""
+    return len(text.replace("`", "")) // wide + 1
 
 
 def marked(text: str) -> str:
@@ -271,85 +394,51 @@ def marked(text: str) -> str:
 
 def picture_blocks(svg: str, alt: str) -> list[Block]:
     """Return a picture at a readable size, in parts where it is too wide."""
-    wide, high = size_of(svg)
-    scale = min(ROOM_WIDE / wide, PICTURE_HIGH / high)
-    if scale >= SCALE:
-        return [picture(svg, alt, min(scale, 2.0), wide, high)]
-    across, step_x = parts_of(wide, ROOM_WIDE / SCALE)
-    down, step_y = parts_of(high, PICTURE_HIGH / SCALE)
-    size = (wide - (across - 1) * step_x, high - (down - 1) * step_y)
-    corners = [
-        (i * step_x, j * step_y) for j in range(down) for i in range(across)
-    ]
-    corners = [(x, y) for x, y in corners if says_something(svg, x, y, *size)]
+    least = LEAST / smallest(svg)
+    wide = fitted(svg, ROOM_WIDE / least, (ROOM_HIGH - 8) / least)
+    narrow = fitted(svg, ROOM_WIDE / least / NARROW, (ROOM_HIGH - 8) / least)
+    if len(wide) == len(narrow) == 1:
+        return [picture(wide[0], narrow[0], alt)]
     return [
-        picture(
-            cropped(svg, x, y, *size),
-            f"{alt} (part {number} of {len(corners)})",
-            SCALE,
-            *size,
-        )
-        for number, (x, y) in enumerate(corners, 1)
+        picture(part, part, f"{alt} (part {number} of {len(narrow)})")
+        for number, part in enumerate(narrow, 1)
     ]
+
+
+def picture(wide: str, narrow: str, alt: str) -> Block:
+    """Return a picture, and how it is shown on a 4:3 projector."""
+    high, narrow_high = (
+        math.ceil(size_of(svg)[1] * LEAST / smallest(svg))
+        for svg in (wide, narrow)
+    )
+    other = (
+        f'<source media="(max-aspect-ratio: 3/2)" srcset="{address(narrow)}">'
+    )
+    return Block(
+        f'<picture style="--high:{high}px;'
+        f'--narrow-high:{math.ceil(narrow_high * NARROW)}px">'
+        f"{other if wide != narrow else ''}"
+        f'<img alt="{alt}" src="{address(wide)}"></picture>',
+        high + 12,
+        "output",
+    )
+
+
+def address(svg: str) -> str:
+    """Return a picture as an address."""
+    data = base64.b64encode(svg.encode()).decode()
+    return f"data:image/svg+xml;base64,{data}"
 
 
 def whole_picture(svg: str, alt: str) -> Block:
     """Return a picture that fits a sheet of paper, which is read from near."""
     wide, high = size_of(svg)
-    scale = min(SCALE, ROOM_WIDE / wide, PICTURE_HIGH / high)
-    return picture(svg, alt, scale, wide, high)
-
-
-def size_of(svg: str) -> tuple[float, float]:
-    """Return a picture's own width and height."""
-    wide, high = (
-        float(re.search(rf'{side}="([\d.]+)', svg)[1])
-        for side in ("width", "height")
-    )
-    return wide, high
-
-
-def parts_of(length: float, room: float) -> tuple[int, float]:
-    """Return in how many parts a length is shown, and the step from one to
-    the next.
-    """
-    if length <= room:
-        return 1, 0.0
-    count = math.ceil((length - OVERLAP) / (room - OVERLAP))
-    return count, (length - OVERLAP) / count
-
-
-def says_something(
-    svg: str, x: float, y: float, wide: float, high: float
-) -> bool:
-    """Say whether a part of a picture has text in it."""
-    places = re.findall(r'<text[^>]* x="([\d.]+)" y="([\d.]+)"', svg)
-    return not places or any(
-        x <= float(left) <= x + wide and y <= float(top) <= y + high
-        for left, top in places
-    )
-
-
-def cropped(svg: str, x: float, y: float, wide: float, high: float) -> str:
-    """Return a part of a picture."""
-    head, rest = svg.split(">", 1)
-    head = re.sub(r' (viewBox|width|height)="[^"]*"', "", head)
-    return (
-        f'{head} viewBox="{x:g} {y:g} {wide:g} {high:g}" '
-        f'width="{wide:g}" height="{high:g}">{rest}'
-    )
-
-
-def picture(
-    svg: str, alt: str, scale: float, wide: float, high: float
-) -> Block:
-    """Return one picture, scaled."""
-    data = base64.b64encode(svg.encode()).decode()
+    scale = min(1.7, ROOM_WIDE / wide, (ROOM_HIGH - 100) / high)
     return Block(
-        f'<img class="picture" alt="{alt}" '
-        f'width="{wide * scale:.0f}" height="{high * scale:.0f}" '
-        f'src="data:image/svg+xml;base64,{data}">',
+        f'<img class="printed" alt="{alt}" width="{wide * scale:.0f}" '
+        f'height="{high * scale:.0f}" src="{address(svg)}">',
         high * scale + 16,
+        "output",
     )
 
 
@@ -396,26 +485,72 @@ def page_of(title: str, slides: list[Slide]) -> str:
 
 def section(slide: Slide, kind: str) -> str:
     """Return one slide's HTML."""
-    return f"<section{kind}>{''.join(map(shown, slide.blocks))}</section>"
+    steps = sorted({block.step for block in slide.blocks} - {0})
+    look = "page" if slide.kinds & {"title", "heading"} else "page untitled"
+    if slide.kinds == {"text"} and slide.high < ROOM_HIGH / 2:
+        look += " alone"
+    inside = "".join(
+        shown(block, steps.index(block.step) if block.step else None)
+        for block in slide.blocks
+    )
+    return f'<section{kind}><div class="{look}">{inside}</div></section>'
 
 
-def shown(block: Block) -> str:
-    """Return a block's HTML with its fragment and notes."""
+def shown(block: Block, place: int | None) -> str:
+    """Return a block's HTML with its place among the fragments and notes."""
     notes = html.escape(block.notes).replace("\n", "<br>")
     aside = f'<aside class="notes">{notes}</aside>' if notes else ""
-    kind = ' class="fragment"' if block.fragment else ""
-    return f"<div{kind}>{block.html}</div>{aside}"
+    late = "" if place is None else f' data-fragment-index="{place}"'
+    names = "block" if place is None else "block fragment"
+    return f'<div class="{names}"{late}>{block.html}</div>{aside}'
 
 
 START = f"""
 var left_out = /print-pdf/.test(location.search) ? "screen" : "print";
 document.querySelectorAll("section." + left_out + "-only").forEach(
   function (slide) {{ slide.remove(); }});
+// Pictures in players and panels: as large as there is room for.
+function grow(img) {{
+  var box = img.parentNode, wide = parseFloat(img.style.width);
+  if (!wide || !box.clientWidth) return;
+  var left = box.clientHeight - 14;
+  [].forEach.call(box.children, function (e) {{
+    if (e !== img) left -= e.offsetHeight + 6;
+  }});
+  var least = img.src.indexOf("figure_1") > 0 ? 1 : 0.917;
+  var by = Math.min(1.5, (box.clientWidth - 2) / wide,
+    left / (wide * img.naturalHeight / img.naturalWidth));
+  img.style.zoom = Math.max(least, Math.floor(by * 100) / 100);
+  // what a step adds stands at the right and at the bottom
+  var step = img.closest(".helpers-player") &&
+    img.closest(".stage").querySelector("input");
+  if (!step || !+step.max) return;
+  var part = step.value / step.max;
+  box.scrollLeft = part * (box.scrollWidth - box.clientWidth);
+  box.scrollTop = part * (box.scrollHeight - box.clientHeight);
+}}
+function growAll() {{
+  document.querySelectorAll(".present .stage img").forEach(grow);
+}}
+document.addEventListener("load", function () {{
+  setTimeout(growAll);
+}}, true);
+document.addEventListener("click", function () {{ setTimeout(growAll); }});
+function high() {{
+  return innerWidth / innerHeight > 1.5 ? {HEIGHT} : {NARROW_HEIGHT};
+}}
 Reveal.initialize({{
-  width: {WIDTH}, height: {HEIGHT}, margin: 0, minScale: 0.2, maxScale: 2,
+  width: {WIDTH}, height: left_out === "screen" ? {HEIGHT} : high(),
+  margin: 0, minScale: 0.2, maxScale: 4,
   center: false, hash: true, transition: "none", slideNumber: "c/t",
+  navigationMode: "linear",  // the right key leaves no slide out
   pdfSeparateFragments: false,
   plugins: [RevealNotes],
+}});
+Reveal.on("slidechanged", growAll);
+Reveal.on("ready", growAll);
+if (left_out === "print") addEventListener("resize", function () {{
+  Reveal.configure({{ height: high() }});
 }});
 """
 

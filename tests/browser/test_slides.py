@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from .conftest import build, serious_violations
+from .conftest import build, chromium, serious_violations
+
+from slide_pictures import boxes_of, fitted  # isort: skip
 
 ROOT = Path(__file__).parents[2]
 LESSONS = [p.stem for p in sorted((ROOT / "notebooks").glob("*.ipynb"))]
@@ -36,12 +39,27 @@ UNFIT = """() => {
       (n) => n.nodeType === 3 && n.textContent.trim());
     if (text && parseFloat(own.fontSize) * scale < 18.6)
       bad.push("small: " + e.outerHTML.slice(0, 90));
-    if (e.matches("img") && e.naturalWidth &&
-        box.width / e.naturalWidth < 0.99 && e.matches(".picture"))
-      bad.push("shrunk: " + e.alt.slice(0, 60));
+    if (e.matches("picture img, .stage img") && e.naturalWidth) {
+      const svg = e.currentSrc.includes(";base64,") ?
+        atob(e.currentSrc.split(",")[1]) : decodeURIComponent(e.currentSrc);
+      const letters = Math.min(...[...svg.matchAll(/font-size: ?([\\d.]+)px/g)]
+        .map((m) => +m[1]));
+      const own = +svg.match(/viewBox="[\\d.]+ [\\d.]+ ([\\d.]+)/)[1];
+      const by = Math.min(box.width / e.naturalWidth,
+        box.height / e.naturalHeight) * e.naturalWidth / own;
+      if (letters * by < 18.5)
+        bad.push("shrunk: " + letters * by + " " + e.alt.slice(0, 60));
+    }
   }
   return bad;
 }"""
+
+
+def ready(open_page, slides, lesson, *size):
+    """Open the slides of a lesson."""
+    page = open_page((slides / f"{lesson}.html").as_uri(), *size)
+    page.wait_for_function("window.Reveal && Reveal.isReady()")
+    return page
 
 
 def show(page, number):
@@ -160,3 +178,122 @@ def test_no_serious_violation_of_accessibility(open_page, slides, lesson):
 def test_the_speaker_sees_the_minutes(slides, lesson):
     page = (slides / f"{lesson}.html").read_text(encoding="utf-8")
     assert re.search(r'<aside class="notes">\d+ minutes\.', page)
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_there_is_room_for_each_answer(open_page, slides, lesson, size):
+    page = ready(open_page, slides, lesson, *size)
+    answers = page.locator(".question details")
+    low = []
+    for i in range(answers.count()):
+        show(
+            page,
+            answers.nth(i).evaluate(
+                "(e) => Reveal.getSlides().indexOf(e.closest('section'))"
+            ),
+        )
+        bottom = answers.nth(i).evaluate(
+            "(e) => { e.open = true; return e.closest('.question')"
+            ".getBoundingClientRect().bottom / innerHeight; }"
+        )
+        if bottom > 0.96:
+            low.append((i, bottom))
+    assert low == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_no_slide_is_a_title_alone(open_page, slides, lesson):
+    page = ready(open_page, slides, lesson)
+    alone = page.evaluate(
+        "Reveal.getSlides().map((s) => s.querySelectorAll('.block'))"
+        ".filter((b) => b.length === 1 && b[0].querySelector('h1, h2'))"
+        ".map((b) => b[0].textContent)"
+    )
+    assert alone == []
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_slide_shows_something_at_once(open_page, slides, lesson):
+    page = ready(open_page, slides, lesson)
+    assert page.evaluate(
+        "Reveal.getSlides().every((s) =>"
+        "s.querySelector('.block:not(.fragment)'))"
+    )
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_nothing_on_a_slide_comes_before_what_stands_above_it(
+    open_page, slides, lesson
+):
+    page = ready(open_page, slides, lesson)
+    steps = page.evaluate(
+        "Reveal.getSlides().map((s) => [...s.querySelectorAll('.block')]"
+        ".map((b) => +(b.dataset.fragmentIndex ?? -1)))"
+    )
+    assert all(numbers == sorted(numbers) for numbers in steps)
+
+
+def test_the_right_key_leaves_no_slide_out(open_page, slides):
+    page = ready(open_page, slides, "03_clone_or_detach")
+    seen = set()
+    while not page.evaluate("Reveal.isLastSlide()"):
+        page.keyboard.press("ArrowRight")
+        seen.add(
+            page.evaluate(
+                "Reveal.getSlides().indexOf(Reveal.getCurrentSlide())"
+            )
+        )
+    assert seen | {0} == set(range(page.evaluate("Reveal.getTotalSlides()")))
+
+
+def test_of_the_answers_one_is_open(open_page, slides):
+    page = ready(open_page, slides, "03_clone_or_detach")
+    show(page, 1)
+    answers = page.locator("section.present .question details")
+    for i in range(answers.count()):
+        answers.nth(i).locator("summary").click()
+    assert page.locator(".question details[open]").count() == 1
+
+
+def test_a_wide_graph_is_cut_through_no_box():
+    svg = graph(boxes=8, wide=1000)
+    (shown,) = fitted(svg, 600, 400)
+    parts = re.findall(r'viewBox="([\d.]+) [\d.]+ ([\d.]+) [^>]*><use', shown)
+    ends = [(float(left), float(left) + float(wide)) for left, wide in parts]
+    assert len(ends) == 2
+    for box in boxes_of(svg):
+        assert any(
+            left <= box.left and box.right <= right for left, right in ends
+        )
+
+
+def test_a_picture_with_room_is_left_alone():
+    svg = graph(boxes=4, wide=500)
+    assert fitted(svg, 600, 400) == [svg]
+
+
+def graph(boxes, wide):
+    step = (wide - 20) / boxes
+    drawn = "".join(
+        f'<rect x="{14 + i * step:g}" y="14" width="{step - 24:g}" '
+        'height="40" rx="4"/>'
+        for i in range(boxes)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} 68" '
+        f'width="{wide}" height="68"><rect x="0.5" y="0.5" '
+        f'width="{wide - 1}" height="67" rx="8"/>{drawn}</svg>'
+    )
+
+
+@pytest.mark.skipif(chromium() is None, reason="no Chromium")
+def test_each_slide_is_printed_on_one_sheet(open_page, slides, tmp_path):
+    lesson = slides / "00_start_here.html"
+    shutil.copy(lesson, tmp_path)
+    build("docs/print_slides.py", tmp_path)
+    printed = (tmp_path / "00_start_here.pdf").read_bytes()
+    page = ready(open_page, slides, "00_start_here")
+    assert len(re.findall(rb"/Type /Page\b", printed)) == page.evaluate(
+        "Reveal.getTotalSlides()"
+    )
