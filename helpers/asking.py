@@ -46,7 +46,7 @@ def who_learns(model: Any, loss: Any, optimizer: Any = None) -> Learners:
     >>> print(who_learns(net, loss))
     1 of 2 parameters learns from loss.
       parameter   shape   learns  why not
-      net.bias    [1]     no      net.bias is frozen: its requires_grad is False. Call requires_grad_() on it before the forward pass.
+      net.bias    [1]     no      It is frozen: its requires_grad is False. Call requires_grad_() on it before the forward pass.
       net.weight  [1, 2]  yes
 
     Source: "Locally disabling gradient computation" and "Setting
@@ -93,7 +93,7 @@ def _table(found: Sequence[Learner], loss: str) -> Learners:
             _names(group),
             str(list(group[0].shape)) if len(group) == 1 else "",
             "yes" if group[0].learns else "no",
-            f"{group[0].sentence} {group[0].fix}".strip(),
+            _told(group[0]),
         )
         for group in groups
     )
@@ -115,6 +115,15 @@ def _groups(found: Sequence[Learner], together: bool) -> list[list[Learner]]:
         else:
             groups.append([one])
     return groups
+
+
+def _told(one: Learner) -> str:
+    """Why it does not learn, without its name, which stands beside it."""
+    why = one.sentence.removeprefix(f"{one.name}.grad is None because ")
+    told = f"{why} {one.fix}".strip().replace(f"{one.name}.", "")
+    told = told.replace(one.name, "it")
+    word = told.split(" ")[0]
+    return told[:1].upper() + told[1:] if word.isalpha() else told
 
 
 def _answer(one: Learner) -> tuple[str, str]:

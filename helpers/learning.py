@@ -222,11 +222,11 @@ def saved_bytes(run: Run, inside: str) -> int:
     """
     sizes: dict[str, int] = {}
     for life in run.lives.values():
-        if life.storage is not None:
-            size = _nbytes(life.shape, life.dtype)
-            sizes[life.storage] = max(sizes.get(life.storage, 0), size)
+        place = life.storage or life.id  # one that is gone has its own
+        size = _nbytes(life.shape, life.dtype)
+        sizes[place] = max(sizes.get(place, 0), size)
     owned = {
-        life.storage
+        life.storage or life.id
         for life in run.lives.values()
         if life.is_parameter
         or any(n.rpartition(".")[0] in run.modules for n in life.names)
@@ -235,7 +235,7 @@ def saved_bytes(run: Run, inside: str) -> int:
     more = 0
     for e in run.events:
         if e.module == inside or e.module.startswith(f"{inside}."):
-            kept |= {s.storage for s in e.saved if s.storage is not None}
+            kept |= {s.storage or s.counter for s in e.saved}
             more += e.saved_else
     return sum(sizes.get(s, 0) for s in kept - owned) + more
 

@@ -11,8 +11,9 @@ import torch
 from ..model import Snapshot
 from . import take
 from .identity import Identity
+from .modules import unregistered_in
 from .names import Caller
-from .things import Leaf, is_a, refusal, tensors_in
+from .things import is_a, refusal
 
 __all__ = ["Look", "look_for_learners"]
 
@@ -57,7 +58,7 @@ def look_for_learners(
     hidden = {
         name: p
         for base, module in modules.items()
-        for name, p in _unregistered(base, module)
+        for name, p in unregistered_in(base, module)
         if id(p) not in known
     }
     identity = Identity()
@@ -132,15 +133,3 @@ def _name(thing: Any, caller: Caller) -> str | None:
             if value is thing:
                 return name
     return None
-
-
-def _unregistered(
-    base: str, module: torch.nn.Module
-) -> Iterator[tuple[str, Leaf]]:
-    """Parameters that a Module holds in plain lists and dicts."""
-    for path, part in module.named_modules(prefix=base):
-        for attribute, value in vars(part).items():
-            if type(value) in (list, tuple, dict) and attribute[0] != "_":
-                for name, leaf in tensors_in(f"{path}.{attribute}", value):
-                    if is_a(leaf, torch.nn.Parameter):
-                        yield name, leaf

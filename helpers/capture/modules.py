@@ -8,10 +8,11 @@ import torch
 
 from ..model import ModuleFacts
 from .tensors import gradient_of, is_uninitialized, norm_of
+from .things import Leaf, is_a, tensors_in
 
 MOST_OF_A_MODULE = 100_000_000  # elements of one gradient: 40 ms
 
-__all__ = ["facts_of_modules", "parts_of"]
+__all__ = ["facts_of_modules", "parts_of", "unregistered_in"]
 
 
 def parts_of(
@@ -62,3 +63,15 @@ def _square(
         norm = None if grad is None else norm_of(grad, MOST_OF_A_MODULE)
         squares[id(parameter)] = None if norm is None else norm * norm
     return squares[id(parameter)]
+
+
+def unregistered_in(
+    base: str, module: torch.nn.Module
+) -> Iterator[tuple[str, Leaf]]:
+    """Parameters that a Module holds in plain lists and dicts."""
+    for path, part in module.named_modules(prefix=base):
+        for attribute, value in vars(part).items():
+            if type(value) in (list, tuple, dict) and attribute[0] != "_":
+                for name, leaf in tensors_in(f"{path}.{attribute}", value):
+                    if is_a(leaf, torch.nn.Parameter):
+                        yield name, leaf

@@ -24,6 +24,8 @@ SHOWN_FIRST = 7  # of more, the first few
 SHOWN_LAST = 2  # and the last
 UNREAD = "?"  # a cell that has no value to show
 
+_ORDINARY = (torch.Tensor, torch.nn.Parameter)
+
 # How a quantized tensor's numbers lie in its storage.
 _PLAIN = {
     torch.quint8: torch.uint8,
@@ -52,8 +54,10 @@ def extent(leaf: Leaf) -> Extent | None:
     """
     if isinstance(leaf, numpy.ndarray):
         return _array_extent(_owner(leaf))
-    lazy = torch.nn.parameter.is_lazy(leaf)
-    if lazy or leaf.is_nested or is_fake(leaf):
+    special = type(leaf) not in _ORDINARY
+    if special and (torch.nn.parameter.is_lazy(leaf) or is_fake(leaf)):
+        return None
+    if leaf.is_nested:
         return None
     try:
         storage = torch.Tensor.untyped_storage(leaf)
@@ -202,5 +206,7 @@ def _flat(leaf: torch.Tensor, facts: TensorFacts) -> torch.Tensor:
 
 def is_fake(tensor: torch.Tensor) -> bool:
     """Say whether a tensor is one of torch's FakeTensors, without data."""
+    if type(tensor) in _ORDINARY:
+        return False
     module = sys.modules.get("torch._subclasses.fake_tensor")
     return module is not None and issubclass(type(tensor), module.FakeTensor)

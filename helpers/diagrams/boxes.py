@@ -57,6 +57,7 @@ class Box:
     name: str = ""
     fixed: Size | None = None
     mark: bool = False  # it can be opened
+    cuts: bool = False  # something inside cuts
 
     def size(self) -> Size:
         """What its lines need, or what was given to it."""
@@ -68,7 +69,7 @@ class Box:
             for one in texts:
                 width = max(width, line_width(one, kind))
             height += len(texts) * leading(kind)
-        signs = 18 * (self.flake + self.mark)
+        signs = 18 * (self.flake + self.mark + self.cuts)
         return Size(max(width + signs, 14) + 2 * _PAD, height + 12)
 
 
@@ -269,11 +270,13 @@ def draw_box(one: Box, centre: svg.Point, left: float, top: float) -> str:
         one.dashed,
         one.radius,
     )
-    middle = left + centre[0] + 9 * (one.flake - one.mark)
+    middle = left + centre[0] + 9 * (one.flake + one.cuts - one.mark)
     if one.mark:
         part += svg.fold_mark(x + size.width - 13, y + 13, opened=False)
     if one.flake:
         part += svg.snowflake(x + 14, y + size.height / 2)
+    if one.cuts:
+        part += svg.scissors(x + 14 + 18 * one.flake, y + size.height / 2)
     baseline = (
         y + 6 + (size.height - replace(one, fixed=None).size().height) / 2
     )

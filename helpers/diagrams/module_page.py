@@ -29,7 +29,6 @@ def module_page(picture: Diagram, data: dict[str, Any]) -> str:
         "frameEdge": style.GROUP_EDGE,
         "fill": style.GROUP_FILL,
         "ink": style.INK,
-        "blue": style.BLUE,
         "soft": style.SOFT_INK,
     }
     stage = f'<div style="overflow:auto;max-height:900px">{image(picture)}'
@@ -93,7 +92,7 @@ _SCRIPT = """
       var sizes = view.boxes.map(function (b) {
         if (!isOpen(b)) return [b[4], b[5]];
         var got = inner[b[7]] = place(b[7]);
-        return [Math.max(got.size[0], views[b[7]].wide + 54) + 2 * room,
+        return [Math.max(got.size[0], views[b[7]].least) + 2 * room,
           got.size[1] + bar + room];
       });
       var axes = [0, 1].map(function (axis) {
@@ -152,11 +151,6 @@ _SCRIPT = """
       }
       return part;
     }
-    function mark(x, y) {
-      return '<path d="M' + (x - 5.5) + " " + (y - 5.5) +
-        'h11v11h-11zM' + (x - 3) + " " + y + 'h6" fill="' + look.card +
-        '" stroke="' + look.soft + '" stroke-width="1.2"/>';
-    }
     function draw(n, at, left, top, buttons) {
       var view = views[n], out = [];
       view.edges.forEach(function (e) {
@@ -171,7 +165,7 @@ _SCRIPT = """
           out.push(moved(x, y, '<rect x="0" y="0" width="' + short(w) +
             '" height="' + short(h) + '" rx="6" fill="' +
             (b[7] % 2 ? look.fill : look.card) + '" stroke="' +
-            look.frameEdge + '"/>' + mark(12, 12) + inside.title));
+            look.frameEdge + '"/>' + inside.head));
           buttons.push([x, y, w, bar, b[7]]);
           out.push(draw(b[7], inner, x + (w - inner.size[0]) / 2, y + bar,
             buttons));

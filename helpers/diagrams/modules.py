@@ -160,6 +160,7 @@ class _Nested:
             flake=frozen,
             radius=6,
             mark=True,
+            cuts=bool(view.cuts),
         )
 
     def _title(self, view: View) -> tuple[str, str]:
@@ -198,7 +199,7 @@ class _Nested:
             first = view.cuts[0].replace("\n", " in ")
             more = len(view.cuts) - 1
             rest = f" and {more} more" if more else ""
-            lines.append((f"{style.SCISSORS} {first}{rest}", "w"))
+            lines.append((f"cut inside: {first}{rest}", "w"))
         return lines
 
     def _shape(self, view: View) -> tuple[int, ...] | None:
@@ -252,11 +253,14 @@ class _Nested:
 
     def _frame_size(self, number: int) -> Size:
         inner = self.layouts[number]
-        title = line_width(self._frame_title(number), "s") + 3 * _MARK
         return Size(
-            max(inner.width, title) + 2 * _ROOM,
+            max(inner.width, self._least(number)) + 2 * _ROOM,
             inner.height + _TITLE + _ROOM,
         )
+
+    def _least(self, number: int) -> float:
+        """The width that the title and the signs beside it need."""
+        return line_width(self._frame_title(number), "s") + 5 * _MARK
 
     def _frame_title(self, number: int) -> str:
         view = self.views[number]
@@ -333,12 +337,18 @@ class _Nested:
         frame = svg.box(
             x, y, size.width, size.height, fill, style.GROUP_EDGE, radius=6
         )
-        mark = svg.fold_mark(x + 12, y + 12, opened=True)
-        return (
-            frame
-            + mark
-            + svg.text(x + _MARK + 4, y + 16, self._frame_title(number), "s")
-        )
+        return frame + _moved(x, y, self._frame_head(number))
+
+    def _frame_head(self, number: int) -> str:
+        """What stands on top of an open module, from its corner."""
+        view, title = self.views[number], self._frame_title(number)
+        end = _MARK + 14 + line_width(title, "s")
+        head = svg.fold_mark(12, 12, opened=True)
+        head += svg.text(_MARK + 4, 16, title, "s")
+        if self._is_frozen(view):
+            head += svg.snowflake(end, 12)
+            end += _MARK
+        return head + (svg.scissors(end, 12) if view.cuts else "")
 
     # -- words
 
@@ -545,10 +555,8 @@ class _Nested:
         path, title = self._title(view)
         return {
             "size": [_short(layout.width), _short(layout.height)],
-            "title": svg.text(
-                _MARK + 4, 16, self._frame_title(n) if n else "", "s"
-            ),
-            "wide": _short(line_width(self._frame_title(n), "s")) if n else 0,
+            "head": self._frame_head(n) if n else "",
+            "least": _short(self._least(n)) if n else 0,
             "name": f"{path}: {title}" if path else title,
             "boxes": boxes,
             "edges": edges,

@@ -154,10 +154,14 @@ class _Nest:
                 runs.append((path, [i]))
         entries = []
         for path, inside in runs:
-            names = tuple(self.operations[i].name for i in inside)
-            key: object = names[0]
+            ran = tuple(
+                (o.name, o.history, o.cut)
+                for o in (self.operations[i] for i in inside)
+            )
+            key: object = ran[0]
             if path:
-                key = (self.modules[path].kind, names)
+                m = self.modules[path]
+                key = (m.kind, m.parameters, m.trainable, ran)
             entries.append(_Entry(key, tuple(inside), path))
         return entries
 
@@ -245,19 +249,20 @@ class _Nest:
     def _link(self) -> None:
         graph = self.graph
         edges: list[tuple[int | str, int | str, int, bool, str]] = []
+        makers: dict[str, int] = {}
         for i, f in enumerate(graph.folds):
             for one in graph.inputs(f):
                 edges.append((one.key, i, one.count, one.graded, one.cut))
             history = self.operations[i].history
-            edges += [(i, made, 1, history, "") for made in graph.outputs(f)]
+            results = graph.outputs(f)
+            edges += [(i, made, 1, history, "") for made in results]
+            makers.update(dict.fromkeys(results, i))
         edges += [(k, end, 1, False, cut) for k, end, cut in graph.cut_edges]
         users: dict[str, list[_Spot]] = {}
-        makers: dict[str, int] = {}
         for tail, head, *_ in edges:
             if isinstance(tail, str) and isinstance(head, int):
                 users.setdefault(tail, []).append(self.spots[head])
             elif isinstance(tail, int) and isinstance(head, str):
-                makers[head] = tail
                 users.setdefault(head, []).append(self.spots[tail])
         starts = {t.id for t in graph.starts}
         places: dict[str, _Spot] = {}

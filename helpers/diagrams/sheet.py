@@ -78,7 +78,7 @@ class Sheet(Page):
         card = (
             f"background:{style.CARD};color:{style.INK};padding:10px 14px;"
             f"border:1px solid {style.CARD_EDGE};border-radius:8px;"
-            "overflow:auto;max-width:100%;box-sizing:border-box"
+            "overflow:auto;max-height:600px;max-width:100%;box-sizing:border-box"
         )
         table = (
             f'<table aria-label="{svg.escape(self.alt)}" style="'

@@ -28,7 +28,11 @@ from torch.optim import optimizer as torch_optimizer
 from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
 
 from ..capture import Caller, Identity, take
-from ..capture.modules import facts_of_modules, parts_of
+from ..capture.modules import (
+    facts_of_modules,
+    parts_of,
+    unregistered_in,
+)
 from ..capture.names import visible
 from ..capture.nodes import (
     accumulates,
@@ -626,7 +630,11 @@ class Recorder:
                 with self._looking(path):
                     parts = dict(parts_of(path, module))
                     self._begun.update(facts_of_modules(parts))
-                    for name, parameter in module.named_parameters(path):
+                    held = [
+                        *module.named_parameters(path),
+                        *unregistered_in(path, module),
+                    ]
+                    for name, parameter in held:
                         self.parameters[name] = self._see(parameter).id
         self._modules.append((path, module))
         self._given |= {id(a) for a in args if is_a(a, torch.nn.Parameter)}
