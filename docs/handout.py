@@ -17,12 +17,20 @@ ROOT = Path(__file__).parents[1]
 SOLUTION = re.compile(
     r"<details><summary>Solution</summary>.*?</details>\n?", re.DOTALL
 )
+# What the first lesson says of both, and what is true here.
+SAID = {
+    "A hint and a solution are folded below each exercise. Click on them when "
+    "you are stuck, the hint first.": "A hint is folded below each exercise. "
+    "Click on it when you are stuck."
+}
 
 
 def without_solutions(notebook: Any) -> Any:
     """Return a notebook without the folded solutions; hints stay."""
     for cell in notebook.cells:
         cell.source = SOLUTION.sub("", cell.source).strip()
+        for said, true in SAID.items():
+            cell.source = cell.source.replace(said, true)
     notebook.cells = [c for c in notebook.cells if c.source]
     return notebook
 
