@@ -210,6 +210,15 @@ class Story:
             self._told[key] = "" if call is None else ast.unparse(call)
         return self._told[key]
 
+    def called_on(self, event: Event) -> str:
+        """Return what a method was called on: the loss of loss.backward()."""
+        for node in self._lines.get(event.line or -1, []):
+            if _is_call_of(node, event.name) and isinstance(node, ast.Call):
+                called = node.func
+                if isinstance(called, ast.Attribute):
+                    return ast.unparse(called.value)
+        return ""
+
     def line_text(self, line: int | None) -> str:
         """Return a line of the source, without its indent."""
         lines = self.run.source.splitlines()
@@ -492,7 +501,12 @@ class _Asked:
 
     @cached_property
     def loss(self) -> str:
-        return self.story.name(self.root[0]) if self.root else "the loss"
+        if self.root is None:
+            return "the loss"
+        name = self.story.name(self.root[0])
+        if name != UNNAMED or self.asked_for is None:
+            return name
+        return self.story.called_on(self.asked_for) or "the loss"
 
     def _frontier(self) -> tuple[Cut, ...]:
         """The cuts between x and the loss, nearest to x first: those that a
@@ -824,7 +838,19 @@ class _Asked:
             "unused",
             f"{self.x}.grad is None because {self.loss} was not computed "
             f"from {self.x}.",
-            f"Use {self.x} in the computation of {self.loss}.",
+            f"Call {self.x}.backward() too, if it is a loss of its own."
+            if self._is_an_end()
+            else f"Use {self.x} in the computation of {self.loss}.",
+        )
+
+    def _is_an_end(self) -> bool:
+        """Say whether x may be a loss: a number with a history, of which no
+        tensor was computed.
+        """
+        number = _numel(self.life) == 1 and not self.life.is_leaf
+        return number and not any(
+            e.outputs and any(u.tensor == self.tensor for u in e.inputs)
+            for e in self.story.run.events
         )
 
     def _left_torch(self) -> tuple[Cut, ...]:

@@ -157,6 +157,7 @@ class _Flow:
             after = [e for s in run.steps[: step + 1] for e in s.events]
             self.end = max(after, default=-1) + 1
         self.facts: dict[str, TensorFacts] = {}
+        self.parameters = {i: name for name, i in run.parameters.items()}
         self.current: dict[str, Source] = {}
         self.operations: list[Operation] = []
         self.outputs: dict[str, tuple[str, int]] = {}
@@ -296,6 +297,8 @@ class _Flow:
             now = self.now.by_id.get(tensor)
             life = self.run.lives.get(tensor, Life(tensor))
             facts = now or self._facts_of_gone(life)
+            if facts.names == (UNNAMED,) and tensor in self.parameters:
+                facts = replace(facts, names=(self.parameters[tensor],))
             grad_fn = self.made_by.get(tensor)
             if now is None and grad_fn:
                 facts = replace(facts, requires_grad=True, grad_fn=grad_fn)

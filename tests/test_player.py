@@ -156,3 +156,15 @@ def test_a_leaf_that_is_gone_is_still_a_leaf():
     text = recording.draw_graph().text
     assert "w: leaf, float32 [1], gone by now" in text
     assert ".grad None" not in text
+
+
+def test_a_player_of_a_deep_network_shows_its_modules():
+    recording = record_code(
+        "import torch\n"
+        "from torch import nn\n"
+        "net = nn.Sequential(*(nn.Sequential(nn.Linear(2, 2), nn.Tanh())"
+        " for _ in range(30)))\n"
+        "loss = net(torch.ones(1, 2)).sum()\n"
+    )
+    graph = recording.player().frames[-1].graph
+    assert "net [Sequential, 180 parameters, trainable]" in graph.text

@@ -198,11 +198,16 @@ def operation_box(f: Fold, modules: Mapping[str, ModuleFacts]) -> Box:
 def fold_name(f: Fold, modules: Mapping[str, ModuleFacts]) -> tuple[str, str]:
     """The name of a box of operations, and a second line for it."""
     first = f.operations[0]
+    if f.single and f.paths:
+        return first.name, f.paths[0]
     if f.single:
         custom = "custom Function, " if first.custom else ""
         return first.name, custom + first.grad_fn
-    names = [o.name for o in f.operations[: f.period]]
-    if f.times and f.period == 1:
+    if len(f.paths) == 1 and len(f.parts) < 2:
+        often = f" × {f.times:,}" if f.times > 1 else ""
+        return f"{f.paths[0]}{often}", str(modules[f.paths[0]])
+    names = list(f.parts) or [o.name for o in f.operations[: f.period]]
+    if f.times and f.period == 1 and not f.parts:
         return f"{first.name} × {f.times:,}", first.grad_fn
     path = {o.module for o in f.operations if o.module}
     few = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")

@@ -6,12 +6,20 @@ order, so folding can never make a circle.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..model import Operation
 
-__all__ = ["PLAIN", "Fold", "fold", "ranges"]
+__all__ = [
+    "PLAIN",
+    "Fold",
+    "by_module",
+    "deepest",
+    "fold",
+    "ranges",
+    "repeated",
+]
 
 PLAIN = 40  # up to so many operations nothing is folded
 MOST = 250  # boxes of operations in one picture
@@ -24,12 +32,15 @@ class Fold:
     """Operations in one box: a pattern of ``period``, ``times`` over.
 
     ``times`` is 0 where different operations were put together only because
-    there are too many.
+    there are too many.  ``paths`` are the modules that ran them, ``parts``
+    what a pattern of modules and operations consists of.
     """
 
     operations: tuple[Operation, ...]
     period: int = 1
     times: int = 1
+    paths: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def single(self) -> bool:
@@ -108,6 +119,62 @@ def _best(keys: Sequence[Hashable], start: int, named: int) -> tuple[int, int]:
         if end >= len(keys) - LONGEST:
             break
     return best
+
+
+def by_module(
+    operations: Sequence[Operation], kinds: Mapping[str, str], depth: int
+) -> list[Fold]:
+    """Put what a module ran into one box, ``depth`` modules deep.
+
+    ``kinds`` are the classes of the modules, by path.
+    """
+    runs: list[tuple[str, list[Operation]]] = []
+    for o in operations:
+        path = _at_depth(o.module, kinds, depth)
+        if path and runs and runs[-1][0] == path:
+            runs[-1][1].append(o)
+        else:
+            runs.append((path, [o]))
+    return [
+        Fold(tuple(ran), len(ran), 1, (path,) if path else ())
+        for path, ran in runs
+    ]
+
+
+def repeated(folds: Sequence[Fold], kinds: Mapping[str, str]) -> list[Fold]:
+    """Put modules and operations that repeat into one box."""
+    numbers: dict[object, int] = {}
+    keys = [
+        numbers.setdefault((f.paths, *(o.name for o in f.operations)), i)
+        for i, f in enumerate(folds)
+    ]
+    found: list[Fold] = []
+    for start, period, times in ranges(keys):
+        some = folds[start : start + period * times]
+        if times == 1:
+            found += some
+            continue
+        inside = tuple(o for f in some for o in f.operations)
+        paths = tuple(dict.fromkeys(path for f in some for path in f.paths))
+        parts = tuple(
+            kinds[f.paths[0]] if f.paths else f.operations[0].name
+            for f in some[:period]
+        )
+        found.append(Fold(inside, len(inside) // times, times, paths, parts))
+    return found
+
+
+def _at_depth(path: str, kinds: Mapping[str, str], depth: int) -> str:
+    """The module that is ``depth`` modules deep around an operation."""
+    words = path.split(".")
+    paths = [".".join(words[: n + 1]) for n in range(len(words))]
+    around = [p for p in paths if p in kinds][:depth]
+    return around[-1] if around else ""
+
+
+def deepest(kinds: Mapping[str, str]) -> int:
+    """How many modules there are in each other, at most."""
+    return max((path.count(".") + 1 for path in kinds), default=0)
 
 
 def _chunks(folds: Sequence[Fold], ends: set[str]) -> list[Fold]:

@@ -22,7 +22,7 @@ from .boxes import (
     tensor_box,
 )
 from .diagram import Diagram
-from .folding import PLAIN, Fold
+from .folding import PLAIN, Fold, deepest
 from .layout import Edge, Group, Layout, Size, lay_out
 from .reading import Graph
 from .words import (
@@ -40,6 +40,7 @@ __all__ = ["draw", "draw_frames", "wrapped"]
 
 WIDE = 940  # a picture that is wider runs downward
 WIDE_FRAME = 1340  # a player shows it at 0.7 of its size
+MOST_IN_A_PLAYER = 40  # boxes; with more, modules are drawn as one each
 MANY_USES = 4  # a leaf that is used more often gets a stub for each use
 _EDGE = 14.0
 
@@ -59,7 +60,8 @@ def draw_frames(
 
     So nothing jumps from picture to picture, and only what is new appears.
     """
-    graphs = [Graph(s, plain) for s in snapshots]
+    depth = _depth(snapshots[-1], plain) if len(snapshots) > 1 else 0
+    graphs = [Graph(s, plain, depth) for s in snapshots]
     whole = graphs[-1]
     boxes, edges, groups = _boxes_and_edges(whole)
     shown: list[Sequence[Box | None]] = [
@@ -91,6 +93,19 @@ def draw_frames(
         picture = _picture(size, fitted, lines, groups, layout, remarks, alt)
         drawn.append(Diagram(picture, _text(graph), alt))
     return drawn
+
+
+def _depth(snapshot: Snapshot, plain: int) -> int:
+    """How many modules deep a player shows a graph; 0: operation by
+    operation, where that is few enough boxes.
+    """
+    modules = snapshot.modules.items()
+    kinds = {path: facts.kind for path, facts in modules if path}
+    for depth in (0, *range(deepest(kinds), 0, -1), -1):
+        graph = Graph(snapshot, plain, depth)
+        if len(graph.folds) + len(graph.starts) <= MOST_IN_A_PLAYER:
+            return depth
+    return -1 if kinds else 0
 
 
 def _largest(column: Sequence[Box | None]) -> Size:
@@ -127,7 +142,8 @@ def _partly(
     if not done:
         return None
     times = max(len(done) // f.period, 1) if f.times else 0
-    return operation_box(Fold(done, f.period, times), modules)
+    now = replace(f, operations=done, times=times)
+    return operation_box(now, modules)
 
 
 # -- texts

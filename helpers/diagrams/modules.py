@@ -74,7 +74,10 @@ def _fits(snapshot: Snapshot, plain: int) -> bool:
 
     Where Modules were handed in, operations that repeat count one by one.
     """
-    plain = len(snapshot.operations) if snapshot.grouped else plain
+    if snapshot.grouped:
+        plain = len(snapshot.operations)
+        if plain > MOST_BOXES:
+            return False
     graph = Graph(snapshot, plain)
     return len(graph.folds) + len(graph.starts) <= MOST_BOXES
 
@@ -104,7 +107,7 @@ class _Nested:
         self.open = _open_at_first(views)
         modules = graph.snapshot.modules.values()
         self.some_grad = any(m.grad_norm is not None for m in modules)
-        self.boxes = [[self._box(v, item) for item in v.items] for v in views]
+        self.known_boxes: dict[int, list[Box]] = {}
         self.layouts: dict[int, Layout] = {}
         self.downward: set[int] = set()
 
@@ -115,6 +118,14 @@ class _Nested:
         return _Foldable(self._picture(alt), text, alt, nested=self)
 
     # -- boxes
+
+    def _boxes(self, number: int) -> list[Box]:
+        """The boxes of a view, made when it is drawn for the first time."""
+        if number not in self.known_boxes:
+            view = self.views[number]
+            boxes = [self._box(view, item) for item in view.items]
+            self.known_boxes[number] = boxes
+        return self.known_boxes[number]
 
     def _box(self, view: View, item: Item) -> Box:
         graph = self.graph
@@ -247,7 +258,7 @@ class _Nested:
             if item.kind == "view" and item.view in self.open
             else box.size()
             for item, box in zip(
-                self.views[number].items, self.boxes[number], strict=True
+                self.views[number].items, self._boxes(number), strict=True
             )
         ]
 
@@ -316,7 +327,7 @@ class _Nested:
             parts.append(draw_edge(line, spline, label, left, top))
         for item, box, centre, size in zip(
             view.items,
-            self.boxes[number],
+            self._boxes(number),
             layout.boxes,
             self._sizes(number),
             strict=True,
@@ -521,7 +532,7 @@ class _Nested:
         boxes = []
         for item, box, centre, size in zip(
             view.items,
-            self.boxes[n],
+            self._boxes(n),
             layout.boxes,
             self._sizes(n),
             strict=True,

@@ -188,7 +188,8 @@ class _Nest:
             if any(self.operations[i].outputs for i in e.operations)
         ]
         named = named if len(named) <= PLAIN else []
-        keys = [e.key for e in entries]
+        numbers: dict[object, int] = {}  # which compare faster
+        keys = [numbers.setdefault(e.key, len(numbers)) for e in entries]
         found = ranges(keys, named)
         if len(entries) > PLAIN:
             return _chunks(found) if len(found) > PLAIN else found

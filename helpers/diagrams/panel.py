@@ -74,7 +74,8 @@ class Panel(Page):
         )
         stage = (
             f"<p><b>{escape(self.label(0))}</b></p>{first}"
-            "<p>Run the cell, or trust the notebook, to choose.</p>"
+            "<p>Choosing needs scripts: in a notebook, run the cell or trust "
+            "the notebook.</p>"
         )
         data = self._data()
         return framed("helpers-panel", self.alt, stage, data, _SCRIPT)
@@ -120,8 +121,8 @@ _SCRIPT = """
     var stage = root.querySelector(".stage");
     stage.textContent = "";
     // on a slide: letters that a room can read
-    var slide = root.closest(".reveal");
-    if (slide) root.style.fontSize = "19px";
+    var slide = root.closest(".reveal"), letters = slide ? 24 : 13;
+    if (slide) root.style.fontSize = letters + "px";
     make("div", "font-weight:bold;margin-bottom:8px", stage, data.title);
     var bar = make("div", "display:flex;gap:10px 24px;flex-wrap:wrap;" +
       "align-items:center;padding:8px 10px;border-radius:6px;background:" +
@@ -178,6 +179,13 @@ _SCRIPT = """
     said.setAttribute("aria-live", "polite");
     var result = make("div", "overflow:auto" +
       (slide ? ";max-height:450px" : ""), stage);
+    result.className = "helpers-result";
+    new ResizeObserver(reach).observe(result);
+    function reach() {  // by key, while it scrolls
+      if (result.scrollWidth > result.clientWidth ||
+          result.scrollHeight > result.clientHeight) result.tabIndex = 0;
+      else result.removeAttribute("tabindex");
+    }
     function show(i, k) {
       if (i !== undefined) chosen[i] = k;
       var number = 0;
@@ -189,7 +197,7 @@ _SCRIPT = """
       data.results[number].forEach(function (part) {
         if (typeof part === "string") {
           make("pre", mono + ";margin:6px 0;white-space:pre-wrap;" +
-            "background:transparent;font-size:" + (slide ? 19 : 13) + "px",
+            "background:transparent;font-size:" + letters + "px",
             result, part);
           return;
         }
@@ -204,8 +212,7 @@ _SCRIPT = """
             var by = kept[0].indexOf('id="figure_1"') > 0 ? 1.4 : 1.7;
             img.style.width = Math.round(wide * by) + "px";
           } else img.style.minWidth = Math.round(wide * 0.7) + "px";
-          if (result.scrollWidth > result.clientWidth ||
-              result.scrollHeight > result.clientHeight) result.tabIndex = 0;
+          reach();
         });
         img.alt = kept[1];
         img.src = address(kept[0]);

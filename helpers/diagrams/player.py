@@ -116,8 +116,8 @@ class Player(Page):
             f'background:{style.CARD}">{escape(code)}</pre>'
             f"<p>{escape(frame.sentence)}</p>"
             f"{image(frame.graph)}<br>{image(frame.memory)}"
-            f"<p>Step 1 of {len(self.frames)}. Run the cell, or trust the "
-            "notebook, to step through it.</p>"
+            f"<p>Step 1 of {len(self.frames)}. Stepping needs scripts: in a "
+            "notebook, run the cell or trust the notebook.</p>"
         )
 
 
@@ -136,8 +136,25 @@ _SCRIPT = """
     var stage = root.querySelector(".stage");
     stage.textContent = "";
     // on a slide: letters that a room can read, and one picture at a time
-    var slide = root.closest(".reveal"), letters = slide ? 19 : 12;
-    if (slide) root.style.fontSize = "19px";
+    var slide = root.closest(".reveal"), letters = slide ? 24 : 12;
+    var prints = !slide || data.frames.some(function (f) {
+      return f.printed;
+    });
+    if (slide) {
+      if (crowded()) letters = 19;
+      root.style.fontSize = letters + "px";
+    }
+    function crowded() {  // more than seven lines of large letters
+      var wide = 0, most = 0;
+      data.source.forEach(function (line) {
+        wide = Math.max(wide, line.length + 5);
+      });
+      data.frames.forEach(function (f) {
+        most = Math.max(most, (f.said + f.problem + f.printed).length);
+      });
+      return data.source.length > 6 ||
+        most > 7 * Math.max(26, 103 - 1.3 * wide);
+    }
     var button_look = "font-size:" + (slide ? 19 : 15) + "px;padding:3px " +
       "12px;cursor:pointer;color:" + look.ink + ";background:" + look.card +
       ";border:1px solid " + look.soft + ";border-radius:6px";
@@ -145,53 +162,69 @@ _SCRIPT = """
     // above the pictures, whose height changes under the reader's mouse
     var bar = make("div", "display:flex;gap:8px;align-items:center;" +
       "margin-bottom:8px", stage);
-    var columns = make("div", "display:flex;gap:0 18px;flex-wrap:wrap",
+    var columns = named("columns", "display:flex;gap:0 18px;flex-wrap:wrap",
       stage);
-    var left = make("div", slide ? "flex:1 1 100%;display:flex;gap:18px" :
-      "flex:1 1 300px;min-width:0", columns);
-    var right = make("div", "flex:2 1 640px;min-width:0", columns);
+    var left = named("told", slide ? "flex:1 1 100%;display:flex;gap:18px;" +
+      "margin-bottom:8px" : "flex:1 1 300px;min-width:0", columns);
+    var right = named("pictures", "flex:2 1 640px;min-width:0", columns);
     var words = left;
     if (slide) {
-      words = make("div", "flex:2 1 300px;min-width:0", left);
-      left = make("div", "flex:3 1 400px;min-width:0", left);
+      words = make("div", "flex:1 0 300px", left);
+      left = make("div", "flex:0 1 auto;min-width:0", left);
       words.parentNode.insertBefore(left, words);
-    }
-    make("div", title, left, "program");
-    var code = make("div", "overflow:auto;max-height:" +
-      (slide ? 190 : 340) + "px;font-family:" + look.mono + ";font-size:" +
-      letters + "px;line-height:1.7;white-space:pre-wrap", left);
+    } else make("div", title, left, "program");
+    var code = named("program", "overflow:auto;max-height:" +
+      (slide ? 206 : 340) + "px;font-family:" + look.mono + ";font-size:" +
+      letters + "px;line-height:" + (slide ? 1.4 : 1.7) +
+      ";white-space:pre-wrap", left);
+    reachable(code);
     var rows = data.source.map(function (line, i) {
       return make("div", "padding:0 6px 0 calc(6px + 3em);text-indent:-3em;" +
         "border-left:3px solid transparent",
         code, String(i + 1).padStart(3) + "  " + line);
     });
-    var said = make("div", "margin:10px 0;padding:8px 10px;" +
-      "border-radius:6px;line-height:1.5;background:" + look.plain, words);
+    var said = make("div", "margin:" + (slide ? 0 : 10) + "px 0 10px;" +
+      "padding:8px 10px;border-radius:6px;line-height:" +
+      (slide ? 1.3 : 1.5) + ";background:" + look.plain, words);
     said.setAttribute("aria-live", "polite");
     var trouble = make("div", "margin:6px 0;color:" + look.warn, words);
-    make("div", title, words, "printed");
+    if (prints) make("div", title, words, "printed");
     var printed = make("pre", "margin:0;white-space:pre-wrap;font-size:" +
       letters + "px;background:transparent;color:" + look.ink +
       ";font-family:" + look.mono, words);
-    var shown = slide && make("div", "display:flex;gap:8px", right);
+    var shown = slide && make("div", "display:flex;gap:8px", bar);
     var graph = frame("graph");
     var memory = frame("memory");
     if (slide) choose(0);
     function frame(name) {  // shrinks a picture as far as it stays readable
       if (slide) tab(name, shown.children.length);
       else make("div", title, right, name);
-      var box = make("div", slide ? "overflow:auto;height:310px" :
+      var box = named("picture", slide ? "overflow:auto;height:310px" :
         "overflow-x:auto", right);
+      var look_again = reachable(box);
       var img = make("img", "display:block;max-width:" +
         (slide ? "none" : "100%"), box);
       img.addEventListener("load", function () {
         var wide = img.naturalWidth;
         if (slide) img.style.width = Math.round(wide * 1.7) + "px";
         else img.style.minWidth = Math.round(wide * 0.7) + "px";
-        if (box.scrollWidth > box.clientWidth ||
-            box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+        look_again();
       });
       return img;
+    }
+    function named(name, css, parent) {  // for the style of a page
+      var e = make("div", css, parent);
+      e.className = "helpers-" + name;
+      return e;
+    }
+    function reachable(box) {  // by key, while it scrolls
+      function look_again() {
+        if (box.scrollWidth > box.clientWidth ||
+            box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+        else box.removeAttribute("tabindex");
+      }
+      new ResizeObserver(look_again).observe(box);
+      return look_again;
     }
     function tab(name, i) {
       var b = make("button", button_look, shown, name);
@@ -247,7 +280,7 @@ _SCRIPT = """
       });
       said.textContent = frame.said;
       trouble.textContent = frame.problem ? "Problem: " + frame.problem : "";
-      printed.textContent = frame.printed || "(nothing)";
+      printed.textContent = frame.printed || (prints ? "(nothing)" : "");
       picture(graph, frame.graph);
       picture(memory, frame.memory);
       slider.value = at;

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..model import UNNAMED, Snapshot, Source, TensorFacts
-from .folding import Fold, fold
+from .folding import Fold, by_module, fold, repeated
 from .words import counted, distinct, listed, name_text, value_of
 
 __all__ = ["Graph", "In"]
@@ -28,10 +28,16 @@ class In:
 
 @dataclass
 class Graph:
-    """A snapshot, folded, with what the boxes and the text both need."""
+    """A snapshot, folded, with what the boxes and the text both need.
+
+    Operations that repeat share a box from more than ``plain`` on; with a
+    ``depth``, those of a module do, so many modules deep, and with a negative
+    one also modules that repeat.
+    """
 
     snapshot: Snapshot
     plain: int
+    depth: int = 0
     folds: list[Fold] = field(init=False)
     shown: dict[tuple[str, int], str] = field(init=False)
     place: dict[str, int] = field(init=False)
@@ -41,7 +47,14 @@ class Graph:
     def __post_init__(self) -> None:
         operations = self.snapshot.operations
         named = {o.id for o in operations if o.outputs}
-        self.folds = fold(operations, named, self.plain)
+        if self.depth:
+            modules = self.snapshot.modules.items()
+            kinds = {path: m.kind for path, m in modules if path}
+            self.folds = by_module(operations, kinds, abs(self.depth))
+            if self.depth < 0:
+                self.folds = repeated(self.folds, kinds)
+        else:
+            self.folds = fold(operations, named, self.plain)
         self.place = {
             o.id: i for i, f in enumerate(self.folds) for o in f.operations
         }
@@ -97,8 +110,8 @@ class Graph:
         ]
 
     def _internal(self) -> set[str]:
-        """Unnamed constants, also cut ones, that only one box of repeated
-        operations uses: they are inside it.
+        """Unnamed constants, also cut ones, that only one box of several
+        operations uses: they are inside it, as a module's parameters are.
         """
         users: dict[str, set[int]] = {}
         for i, f in enumerate(self.folds):
@@ -114,9 +127,17 @@ class Graph:
         for tensor, homes in users.items():
             t = self.tensor(tensor)
             plain = t.names == (UNNAMED,) and not t.requires_grad
-            if plain and len(homes) == 1 and not self.folds[min(homes)].single:
+            boxes = [self.folds[i] for i in homes]
+            alone = plain and len(boxes) == 1 and not boxes[0].single
+            if alone or all(self._is_inside(tensor, f) for f in boxes):
                 internal.add(tensor)
         return internal
+
+    def _is_inside(self, tensor: str, box: Fold) -> bool:
+        owner = self.owner(tensor)
+        return any(
+            owner == path or owner.startswith(f"{path}.") for path in box.paths
+        )
 
     def _key(self, source: Source) -> str | int | None:
         if source.tensor is not None:
@@ -196,7 +217,8 @@ class Graph:
                 graded = [s for s in o.inputs if s.graded]
                 wanted |= {s.operation for s in graded if s.operation}
                 leaves |= {s.tensor for s in graded if s.tensor}
-        return [t.id for t in self.starts if t.id in leaves]
+        shown = [t.id for t in self.starts if t.id in leaves]
+        return shown + [i for i in sorted(leaves) if i in self.internal]
 
     def owner(self, tensor: str) -> str:
         """The path of the module that a parameter or a buffer belongs to."""
@@ -211,14 +233,18 @@ class Graph:
 
     def reached(self, root: TensorFacts) -> tuple[str, ...]:
         """The leaves that a gradient of one root reaches, by name."""
-        order = self.reached_leaves(root)
+        reached = self.reached_leaves(root)
+        order = [i for i in reached if i not in self.internal]
+        inside = len(reached) - len(order)
         unnamed = [i for i in order if self.tensor(i).names == (UNNAMED,)]
-        named = tuple(self.names[i] for i in order if i not in unnamed)
-        if not unnamed:
-            return named
+        named = [self.names[i] for i in order if i not in unnamed]
+        if inside:
+            named.append(counted(inside, "parameter"))
         if len(unnamed) == 1:
-            return (*named, "a leaf without a name")
-        return (*named, f"{len(unnamed)} leaves without a name")
+            named.append("a leaf without a name")
+        elif unnamed:
+            named.append(f"{len(unnamed)} leaves without a name")
+        return tuple(named)
 
     def remarks(self) -> list[str]:
         """Sentences below the picture and at the end of the text."""

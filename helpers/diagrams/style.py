@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import unicodedata
 
+from .letters import legible
+
 SANS = "Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif"
 MONO = "Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 
@@ -62,6 +64,9 @@ _MONO_ADVANCE = 0.603
 
 @functools.lru_cache(maxsize=5_000)
 def _advance(char: str, mono: bool) -> float:
+    written = legible(char)
+    if written != char:
+        return sum(_advance(c, mono) for c in written)
     if unicodedata.combining(char):
         return 0.0
     if unicodedata.east_asian_width(char) in "WF":

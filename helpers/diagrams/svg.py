@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from . import style
+from .letters import legible as legible
 
 Point = tuple[float, float]
-
-
-def legible(text: str) -> str:
-    """Write out characters that XML cannot hold, and change no other.
-
-    >>> legible("a\\x00b"), legible("<b>")
-    ('a\\\\x00b', '<b>')
-    """
-    return _NO_XML.sub(lambda found: _written_out(found[0]), text)
-
-
-_NO_XML = re.compile(
-    "[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
-
-
-def _written_out(char: str) -> str:
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def escape(text: str) -> str:
@@ -48,7 +29,8 @@ def number(value: float) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Cut ``text`` into lines of at most ``width``; joined, they are it.
+    """Cut ``text`` into lines of at most ``width``; joined, they are it,
+    legible.
 
     A newline ends its line and stays in it.
 
@@ -56,7 +38,7 @@ def wrap(text: str, width: int) -> list[str]:
     (['abcd', 'ef'], ['a\\n', 'b'])
     """
     lines = []
-    for part in text.splitlines(keepends=True) or [""]:
+    for part in legible(text).splitlines(keepends=True) or [""]:
         lines += [part[i : i + width] for i in range(0, len(part), width)]
     return lines or [""]
 

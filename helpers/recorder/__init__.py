@@ -178,6 +178,7 @@ class Recorder:
         self._printed: list[str] = []
         self._step_line: int | None = None
         self._step_first = 0
+        self._returned = False  # from a function, into the line that called
         self._step_frame: FrameType | None = None
         self._spent = 0.0
         self._full = False
@@ -342,6 +343,8 @@ class Recorder:
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
             self._end_step()
+            if self._returned and not self._full:
+                self._note_what_came_back(frame)
             if self._outer is None:
                 self._outer = frame
             if frame is self._outer:
@@ -359,7 +362,17 @@ class Recorder:
             if back is not None and back.f_code.co_filename == self.filename:
                 self.line = back.f_lineno
                 self._step_line = None
+                self._returned = True
         return self._trace_lines
+
+    def _note_what_came_back(self, frame: FrameType) -> None:
+        """Learn the names that a line gave after it had called a function of
+        the program's: that line is no step any more.
+        """
+        self._returned = False
+        self._step_frame = frame
+        with self._looking("the names"):
+            self._note_names(self._caller(self._variables()))
 
     def _trace_compiled(self, frame: FrameType) -> Any:
         """A compiled region is one operation.  The compiler would compile our
