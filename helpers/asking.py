@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -120,7 +121,8 @@ def _groups(found: Sequence[Learner], together: bool) -> list[list[Learner]]:
 def _told(one: Learner) -> str:
     """Why it does not learn, without its name, which stands beside it."""
     why = one.sentence.removeprefix(f"{one.name}.grad is None because ")
-    told = f"{why} {one.fix}".strip().replace(f"{one.name}.", "")
+    told = f"{why} {one.fix}".strip()
+    told = re.sub(rf"{re.escape(one.name)}\.(?=\w)", "", told)
     told = told.replace(one.name, "it")
     word = told.split(" ")[0]
     return told[:1].upper() + told[1:] if word.isalpha() else told

@@ -408,4 +408,6 @@ class _Flow:
 
 
 def _where(event: Event) -> str:
+    if event.kind == "grad" and any(u.requires_grad for u in event.outputs):
+        return "create_graph=True"
     return "no history" if event.mode == "grad" else event.mode

@@ -167,4 +167,4 @@ def test_a_player_of_a_deep_network_shows_its_modules():
         "loss = net(torch.ones(1, 2)).sum()\n"
     )
     graph = recording.player().frames[-1].graph
-    assert "net [Sequential, 180 parameters, trainable]" in graph.text
+    assert "#30 net.29 [Sequential, 6 parameters, trainable]" in graph.text

@@ -55,29 +55,29 @@ def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
     """Draw a graph, by modules where it has more boxes than fit.
 
     Without modules, operations that repeat share a box, from more than
-    ``plain`` on.
+    ``plain`` on; and so it is drawn where that has fewer boxes.
     """
-    named_modules = any(path for path in snapshot.modules)
-    if not named_modules or _fits(snapshot, plain):
+    count = len(snapshot.operations)
+    many = count > MOST_BOXES or not _fits(snapshot, count)
+    modular = snapshot.grouped or snapshot.recorded
+    if not any(snapshot.modules) or (modular and not many):
+        return plain_graph.draw(snapshot, plain)
+    fits = _fits(snapshot, plain)
+    if fits and not modular:
         return plain_graph.draw(snapshot, plain)
     if not snapshot.recorded:
         snapshot = placed(snapshot)
     graph = Graph(snapshot, len(snapshot.operations))
     views = nest(graph)
-    if len(views) == 1:
+    nested = _Nested(graph, views)
+    crowded = fits and nested.count() > MOST_BOXES
+    if len(views) == 1 or (crowded and not snapshot.grouped):
         return plain_graph.draw(snapshot, plain)
-    return _Nested(graph, views).diagram()
+    return nested.diagram()
 
 
 def _fits(snapshot: Snapshot, plain: int) -> bool:
-    """Say whether a picture without modules has few enough boxes.
-
-    Where Modules were handed in, operations that repeat count one by one.
-    """
-    if snapshot.grouped:
-        plain = len(snapshot.operations)
-        if plain > MOST_BOXES:
-            return False
+    """Say whether a picture without modules has few enough boxes."""
     graph = Graph(snapshot, plain)
     return len(graph.folds) + len(graph.starts) <= MOST_BOXES
 
@@ -116,6 +116,11 @@ class _Nested:
         self._lay_out(self.open)
         alt, text = self._alt(), self._text()
         return _Foldable(self._picture(alt), text, alt, nested=self)
+
+    def count(self) -> int:
+        """How many boxes the first picture has."""
+        opened = [self.views[n] for n in self.open]
+        return sum(len(v.items) for v in opened) - (len(self.open) - 1)
 
     # -- boxes
 
@@ -371,9 +376,7 @@ class _Nested:
             if "folded into" not in r and " reaches " not in r
         ]
         remarks = [*self._reached(), *remarks]
-        shown = sum(
-            len(v.items) for v in self.views if v.number in self.open
-        ) - (len(self.open) - 1)
+        shown = self.count()
         remarks.append(
             f"{counted(len(graph.folds), 'operation')} in {shown} boxes; in "
             "the notebook, those with a + open."

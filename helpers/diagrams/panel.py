@@ -123,7 +123,7 @@ _SCRIPT = """
     // on a slide: letters that a room can read
     var slide = root.closest(".reveal"), letters = slide ? 24 : 13;
     if (slide) root.style.fontSize = letters + "px";
-    make("div", "font-weight:bold;margin-bottom:8px", stage, data.title);
+    else make("div", "font-weight:bold;margin-bottom:8px", stage, data.title);
     var bar = make("div", "display:flex;gap:10px 24px;flex-wrap:wrap;" +
       "align-items:center;padding:8px 10px;border-radius:6px;background:" +
       look.plain, stage);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from . import style
 from .letters import legible as legible
@@ -32,15 +32,28 @@ def wrap(text: str, width: int) -> list[str]:
     """Cut ``text`` into lines of at most ``width``; joined, they are it,
     legible.
 
-    A newline ends its line and stays in it.
+    A newline ends its line and stays in it.  A line is cut behind a dot, a
+    space or the like where there is one in its second half.
 
-    >>> wrap("abcdef", 4), wrap("a\\nb", 9)
-    (['abcd', 'ef'], ['a\\n', 'b'])
+    >>> wrap("abcdef", 4), wrap("a\\nb", 9), wrap("net.weight", 8)
+    (['abcd', 'ef'], ['a\\n', 'b'], ['net.weig', 'ht'])
+    >>> wrap("layers.0.weight", 12)
+    ['layers.0.', 'weight']
     """
     lines = []
-    for part in legible(text).splitlines(keepends=True) or [""]:
-        lines += [part[i : i + width] for i in range(0, len(part), width)]
+    for part in text.splitlines(keepends=True) or [""]:
+        while len(part.rstrip("\n")) > width:
+            end = next(filter(None, _ends(part, width)), width)
+            lines.append(part[:end])
+            part = part[end:]
+        lines.append(part)
     return lines or [""]
+
+
+def _ends(text: str, width: int) -> Iterator[int]:
+    """Where a line may end: better at a space than within a name."""
+    for marks in (" ", ",", "._/"):
+        yield max(text.rfind(mark, width // 2, width) for mark in marks) + 1
 
 
 def text(

@@ -615,11 +615,17 @@ class Recorder:
     # -- Modules
 
     def _note_module(self, name: str, module: torch.nn.Module) -> None:
-        known = self._paths.get(id(module))
-        if known is not None and known[0]() is module:
-            return
+        if self._path_of(module) is None:
+            self._note_parts(name, module)
+
+    def _note_parts(self, name: str, module: torch.nn.Module) -> None:
         for where, part in parts_of(name, module):
-            self._paths.setdefault(id(part), (weakref.ref(part), where))
+            self._paths[id(part)] = (weakref.ref(part), where)
+
+    def _path_of(self, module: torch.nn.Module) -> str | None:
+        """Where a Module is; an id alone may be that of one that is gone."""
+        ref, path = self._paths.get(id(module), (None, ""))
+        return path if ref is not None and ref() is module else None
 
     def _enter_module(self, module: Any, args: Any) -> None:
         if self.quiet:
@@ -630,13 +636,11 @@ class Recorder:
                 f"{type(module).__name__}"
             )
             return
-        known = self._paths.get(id(module))
-        if known is None or known[0]() is not module:
-            # the caller has no name for it, so its class names it
-            self._paths.pop(id(module), None)
-            self._note_module(type(module).__name__, module)
-            known = self._paths.get(id(module))
-        path = type(module).__name__ if known is None else known[1]
+        path = self._path_of(module)
+        if path is None:  # the caller has no name for it
+            path = type(module).__name__
+        if not self._modules:  # parts may have come or moved since
+            self._note_parts(path, module)
         if path not in self._called:
             self._called[path] = weakref.ref(module)
             if not self._modules:  # it may be gone at the end

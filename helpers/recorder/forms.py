@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..capture.private import is_autocasting
+from ..capture.private import packs as packs
 from ..model import Event
 from .calls import ALIASES, LEAVES, NO_TENSOR
 
@@ -66,11 +68,6 @@ KIND, LINE, MODULE, INPUTS, OUTPUTS, SAVED, NOTES = (
 UNPLANNED = {*ALIASES, *LEAVES}
 
 
-def packs() -> bool:
-    """Say whether hooks of the user's pack what operations save now."""
-    return bool(torch._C._autograd._top_saved_tensors_default_hooks(True))
-
-
 def form_of(
     func: Any, args: Any, kwargs: Any
 ) -> tuple[Any, list[torch.Tensor]]:
@@ -80,7 +77,7 @@ def form_of(
     None where a call has more in it than tensors and numbers.
     """
     tensors: list[torch.Tensor] = []
-    if torch._C._is_any_autocast_enabled():  # it saves copies
+    if is_autocasting():  # it saves copies
         return None, tensors
     if torch.is_inference_mode_enabled():
         return None, tensors
