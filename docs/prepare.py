@@ -19,8 +19,16 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from torch import nn
 
-from helpers import draw_graph, draw_memory, facts, record_code, who_learns
+from helpers import (
+    draw_graph,
+    draw_memory,
+    facts,
+    record,
+    record_code,
+    who_learns,
+)
 from helpers.asking import Learners
+from helpers.watching import Recording
 
 ROOT = Path(__file__).parents[1]
 LAB = "http://localhost:8888/lab/tree/notebooks"  # where JupyterLab begins
@@ -119,12 +127,26 @@ def pictures() -> dict[str, str]:
         "own_facts": facts(w, loss, w.detach()),
         "own_learners": half_frozen(),
     }
+    network = encoding()
+    shown["own_network"] = network.draw_graph()
+    shown["own_summary"] = network.summary()
     pages = {
         f"{name}.html": f'<div class="own-picture">{thing.html}</div>'
         for name, thing in shown.items()
     }
     why = recording.why_no_grad("A.weight")
     return {**pages, "own_why.md": f"> {why}\n"}
+
+
+def encoding() -> Recording:
+    """Return a recording of a network of six equal blocks."""
+    torch.manual_seed(0)
+    block = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    encoder, x = nn.TransformerEncoder(block, 6), torch.ones(2, 5, 16)
+    with record() as recording:
+        loss = encoder(x)[:, 0, 0].sum()
+        loss.backward()
+    return recording
 
 
 def half_frozen() -> Learners:

@@ -157,7 +157,8 @@ def summary_of(story: Story) -> Sheet:
     """Tell of each Module that ran: parameters, result, what it keeps."""
     run = story.run
     learners = {one.name: one for one in learners_of(story)}
-    paths = sorted(run.modules, key=_in_order(run))
+    called = [p for p, facts in run.modules.items() if not facts.only_holds]
+    paths = sorted(called, key=_in_order(run))
     rows = []
     marked = []
     for k, path in enumerate(paths):

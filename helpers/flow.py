@@ -26,7 +26,7 @@ from .model import (
     TensorFacts,
 )
 
-__all__ = ["flow", "memory_after"]
+__all__ = ["flow", "living", "memory_after"]
 
 # Cuts that are no operation of their own in the picture, but an edge.
 EDGES = {"detach", "data", "item", "numpy", "copy"}
@@ -38,6 +38,45 @@ MOST_DRAWN = 60  # tensors in one memory picture
 def flow(run: Run, step: int) -> Snapshot:
     """Return the operations up to a step, with the cuts on their edges."""
     return _Flow(run, step).snapshot()
+
+
+def living(snapshot: Snapshot) -> Snapshot:
+    """Leave out what led to nothing that has a name by now, as the earlier
+    rounds of a loop, and unnamed ends behind a cut.
+    """
+    operations = {o.id: o for o in snapshot.operations}
+    cut_from = {c.tensor: c.source for c in snapshot.cuts}
+    ahead = [o.id for o in snapshot.operations if o.outputs]
+    ahead += [
+        s.operation
+        for t in snapshot.asked
+        if (s := cut_from.get(t)) and s.operation
+    ]
+    kept: set[str] = set()
+    while ahead:
+        one = ahead.pop()
+        if one in kept:
+            continue
+        kept.add(one)
+        for source in operations[one].inputs:
+            if source.tensor in cut_from:
+                source = cut_from[source.tensor]
+            if source.operation:
+                ahead.append(source.operation)
+    used = {
+        s.tensor for i in kept for s in operations[i].inputs if s.tensor
+    } | set(snapshot.asked)
+    left_out = len(operations) - len(kept)
+    if not kept or not left_out:
+        return snapshot
+    gone = "they gave nothing that is there any more"
+    return replace(
+        snapshot,
+        operations=tuple(o for o in snapshot.operations if o.id in kept),
+        cuts=tuple(c for c in snapshot.cuts if c.tensor in used),
+        loose=tuple(t for t in snapshot.loose if t in used),
+        notes=(*snapshot.notes, f"{left_out:,} more operations: {gone}"),
+    )
 
 
 def memory_after(run: Run, step: int) -> Snapshot:

@@ -238,6 +238,11 @@ class ModuleFacts:
     shape: tuple[int, ...] | None = None
 
     @property
+    def only_holds(self) -> bool:
+        """True for a list or dict of Modules, which is not called itself."""
+        return self.kind in ("ModuleList", "ModuleDict")
+
+    @property
     def frozen(self) -> bool:
         """True where there are parameters and none of them trains."""
         return self.parameters > 0 and not self.trainable

@@ -144,6 +144,8 @@ class Recording:
         Raises IndexError for a step that there is not.
         """
         picture = flow.flow(self.run, self._step(step))
+        if len(picture.operations) > modules.MOST_BOXES:
+            picture = flow.living(picture)
         return modules.draw(picture, FEW_OPERATIONS)
 
     def draw_memory(self, step: int = -1) -> Diagram:

@@ -7,6 +7,7 @@ can come to overlap.  The same is done without scripts for the first picture.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -400,10 +401,14 @@ class _Nested:
             if not t.grad_fn:
                 continue
             leaves = graph.reached_leaves(t)
-            inside = [i for i in leaves if graph.owner(i)]
-            names = [graph.names[i] for i in leaves if i not in inside]
-            if inside:
-                names.append(counted(len(inside), "parameter"))
+            owners = Counter(
+                graph.owner(i).split(".")[0] for i in leaves if graph.owner(i)
+            )
+            names = [graph.names[i] for i in leaves if not graph.owner(i)]
+            names += [
+                f"{counted(count, 'parameter')} of {module}"
+                for module, count in owners.items()
+            ]
             reached = listed(names) or "no leaf"
             told.append(f"A gradient of {name_text(t)} reaches {reached}.")
         return told

@@ -20,8 +20,6 @@ __all__ = ["Item", "Link", "View", "nest", "placed"]
 DEEPEST = 24  # modules in each other that become a view of their own
 PRODUCTS = {"mm", "addmm"}  # what a Linear runs
 FLATTENED = {"view", "unsafe_view", "reshape"}  # and does before and after
-# Modules that hold others and are not called themselves.
-HOLDERS = {"ModuleList", "ModuleDict"}
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class _Nest:
         self.modules = {
             path: facts
             for path, facts in graph.snapshot.modules.items()
-            if path and facts.kind not in HOLDERS
+            if path and not facts.only_holds
         }
         self.chains = [self._ancestors(o.module) for o in self.operations]
         self.spots: dict[int, _Spot] = {}
@@ -154,14 +152,12 @@ class _Nest:
                 runs.append((path, [i]))
         entries = []
         for path, inside in runs:
-            ran = tuple(
-                (o.name, o.history, o.cut)
-                for o in (self.operations[i] for i in inside)
-            )
-            key: object = ran[0]
+            ran = [self.operations[i] for i in inside]
+            did = (ran[-1].history, *((o.name, o.cut) for o in ran))
+            key: object = did
             if path:
                 m = self.modules[path]
-                key = (m.kind, m.parameters, m.trainable, ran)
+                key = (m.kind, m.parameters, m.trainable, did)
             entries.append(_Entry(key, tuple(inside), path))
         return entries
 

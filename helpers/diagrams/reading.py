@@ -227,8 +227,10 @@ class Graph:
             return facts.module
         for name in facts.names:
             path = name.rpartition(".")[0]
-            if path in self.snapshot.modules:
-                return path
+            while path:
+                if path in self.snapshot.modules:
+                    return path
+                path = path.rpartition(".")[0]  # a part may not be called
         return ""
 
     def reached(self, root: TensorFacts) -> tuple[str, ...]:

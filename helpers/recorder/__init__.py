@@ -170,6 +170,7 @@ class Recorder:
         self._left: list[tuple[Any, Use]] = []
         self._modules: list[tuple[str, Any]] = []
         self._paths: dict[int, tuple[Any, str]] = {}
+        self._name_depths: dict[str, int] = {}
         self._called: dict[str, weakref.ref[torch.nn.Module]] = {}
         self._begun: dict[str, ModuleFacts] = {}  # as a Module began
         self._shapes: dict[str, Any] = {}  # of each Module's last result
@@ -589,8 +590,7 @@ class Recorder:
         for name, thing in caller.variables.items():
             with self._looking(name):
                 if is_a(thing, torch.nn.Module):
-                    if name != "self":  # a better one is to come
-                        self._note_module(name, thing)
+                    self._note_module(name, thing)
                 elif is_a(thing, torch.optim.Optimizer):
                     self._note_optimizer(thing)
         with self._looking("the names"):
@@ -615,8 +615,24 @@ class Recorder:
     # -- Modules
 
     def _note_module(self, name: str, module: torch.nn.Module) -> None:
-        if self._path_of(module) is None:
+        """Learn what a Module is called; of several names that which the
+        outermost function has.
+        """
+        if name == "self":  # a better one is to come
+            return
+        depth = 0 if self.namespace().get(name) is module else self._depth()
+        known = self._path_of(module)
+        if known is None or depth < self._name_depths.get(known, depth):
             self._note_parts(name, module)
+            self._name_depths.setdefault(name, depth)
+
+    def _depth(self) -> int:
+        """How many functions of the program are running."""
+        depth, frame = 0, self._step_frame
+        while frame is not None:
+            depth += frame.f_code.co_filename == self.filename
+            frame = frame.f_back
+        return depth
 
     def _note_parts(self, name: str, module: torch.nn.Module) -> None:
         for where, part in parts_of(name, module):
