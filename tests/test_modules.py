@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from helpers import draw_graph, record
+from helpers import draw_graph, record, record_code
 
 
 def drawn(name):
@@ -241,3 +241,43 @@ def test_an_error_in_a_module_leaves_the_picture_up_to_there():
     with pytest.raises(RuntimeError), record() as recording:
         broken(torch.ones(1, 2))
     assert "Linear × 45" in recording.draw_graph().text
+
+
+# -- a recording of a whole program
+
+
+def test_of_a_loop_the_last_round_is_drawn():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+    x = torch.ones(4, 2)
+    with record() as recording:
+        for _ in range(30):
+            loss = net(x).square().mean()
+            loss.backward()
+    text = recording.draw_graph().text
+    assert "more operations: they gave nothing that is there any" in text
+    assert text.count("mean") == 1
+
+
+def test_a_part_that_was_put_in_later_has_its_path():
+    net = nn.Sequential(*(nn.Linear(2, 2) for _ in range(30)))
+    x = torch.ones(1, 2)
+    with record() as recording:
+        net[0] = nn.Sequential(net[0], nn.Tanh())
+        loss = net(x).sum()
+    assert loss.requires_grad
+    modules = {done.module for done in recording.operations}
+    assert {"net.0.0", "net.0.1"} <= modules
+
+
+def test_a_name_in_a_function_gives_way_to_the_caller_s():
+    recording = record_code(
+        "import torch\n"
+        "from torch import nn\n"
+        "def start(module):\n"
+        "    if isinstance(module, nn.Linear):\n"
+        "        nn.init.zeros_(module.bias)\n"
+        "net = nn.Linear(2, 1)\n"
+        "start(net)\n"
+        "loss = net(torch.ones(1, 2)).sum()\n"
+    )
+    assert {d.module for d in recording.operations if d.module} == {"net"}
