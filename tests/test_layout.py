@@ -11,6 +11,7 @@ from helpers.diagrams.layout import Edge, Group, Size, lay_out
 
 BOXES = [Size(80, 40)] * 4
 EDGES = [Edge(0, 1), Edge(1, 2)]
+FORK = [Edge(0, 1), Edge(0, 2)]  # no row: here the engine is needed
 
 
 @pytest.fixture(params=["engine", "plain"])
@@ -85,7 +86,7 @@ def test_an_engine_that_takes_too_long_is_left(monkeypatch):
         raise subprocess.TimeoutExpired("dot", 1)
 
     monkeypatch.setattr(layout.subprocess, "run", slow)
-    assert lay_out(BOXES, EDGES).note == layout.FAILED
+    assert lay_out(BOXES, FORK).note == layout.FAILED
 
 
 def test_an_engine_that_dies_is_left(monkeypatch, tmp_path):
@@ -93,7 +94,7 @@ def test_an_engine_that_dies_is_left(monkeypatch, tmp_path):
     engine.write_text("#!/bin/sh\nkill -9 $$\n")
     engine.chmod(0o755)
     monkeypatch.setattr(layout, "find_engine", lambda: str(engine))
-    assert lay_out(BOXES, EDGES).note == layout.FAILED
+    assert lay_out(BOXES, FORK).note == layout.FAILED
 
 
 def test_an_engine_that_writes_nonsense_is_left(monkeypatch, tmp_path):
@@ -101,12 +102,12 @@ def test_an_engine_that_writes_nonsense_is_left(monkeypatch, tmp_path):
     engine.write_text("#!/bin/sh\necho '{}'\n")
     engine.chmod(0o755)
     monkeypatch.setattr(layout, "find_engine", lambda: str(engine))
-    assert lay_out(BOXES, EDGES).note == layout.FAILED
+    assert lay_out(BOXES, FORK).note == layout.FAILED
 
 
 def test_without_an_engine_one_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(layout, "find_engine", lambda: None)
-    note = lay_out(BOXES, EDGES).note
+    note = lay_out(BOXES, FORK).note
     assert note.endswith(".")
     assert "pip install graphviz-pure" in note
 
@@ -117,3 +118,13 @@ def test_the_dot_holds_no_word_of_the_users():
     known = {"digraph", "node", "edge", "->", "", "nodesep", "nslimit"}
     known |= {"rankdir", "ranksep", "fixedsize", "label", "shape", "dir"}
     assert words - known - {"height", "width", *"0123"} == set()
+
+
+@pytest.mark.parametrize("downward", [False, True])
+def test_boxes_in_a_row_stand_where_the_engine_puts_them(downward):
+    boxes = [Size(80, 40), Size(120, 60), Size(60, 30)]
+    job = layout.Job(boxes, [Edge(0, 1), Edge(1, 2)], (), downward)
+    mine = layout._in_a_row(job)
+    (engine,) = layout._ask(layout.find_engine(), [job])
+    for a, b in zip(mine.boxes, engine.boxes, strict=True):
+        assert a == pytest.approx(b, abs=0.1)

@@ -32,6 +32,9 @@ __all__ = ["Caller", "Identity", "look_at", "take"]
 MOST_TENSORS = 60  # of the caller's own, where none was asked for by name
 MOST_ASKED = 300  # of those that were asked for
 
+# These show no cell of a storage.
+WITHOUT_CELLS = {"draw_graph", "who_learns"}
+
 Named = list[tuple[str | None, Any]]
 
 
@@ -246,6 +249,8 @@ class _Taking:
             if isinstance(leaf, torch.Tensor):
                 yield leaf
         for name, module, _ in self.modules:
+            if self.caller.variables.get(name) is module:
+                continue  # its tensors are among the leaves
             for _, leaf in tensors_in(name, module):
                 if isinstance(leaf, torch.Tensor):
                     yield leaf
@@ -287,6 +292,8 @@ class _Taking:
             if self.function != "draw_memory":
                 norm = norm_of(gradient)
                 facts[f.id] = replace(facts[f.id], grad_norm=norm)
+        if self.function in WITHOUT_CELLS:
+            return tuple(facts[f.id] for f in everything), ()
         blocks = tuple(
             storages.storage_facts(
                 storage_id,
@@ -305,6 +312,8 @@ class _Taking:
     def _add_module(self, name: str, module: torch.nn.Module) -> None:
         """Note a Module to group by, and the names of its parameters."""
         self.modules.append((name, module, True))
+        if self.caller.variables.get(name) is module:
+            return  # their names are known
         for path, leaf in tensors_in(name, module):
             names = self.known.setdefault(id(leaf), [])
             if path not in names:
@@ -435,5 +444,5 @@ def _in_modules(
         path = paths.pop() if len(paths) == 1 else ""
         if path and operation.name in ("t", "transpose", "permute"):
             reshaped[operation.id] = path
-        result.append(replace(operation, module=path))
+        result.append(replace(operation, module=path) if path else operation)
     return result

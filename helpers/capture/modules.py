@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import accumulate
 
 import torch
 
@@ -33,14 +34,25 @@ def facts_of_modules(
     >>> facts_of_modules({"net": torch.nn.Linear(2, 3)})["net"].counted
     '9 parameters, trainable'
     """
+    inside: dict[str, dict[int, torch.Tensor]] = {path: {} for path in parts}
+    for path, part in parts.items():
+        own = [p for p in part._parameters.values() if p is not None]
+        for p in own:
+            if not is_uninitialized(p):
+                for outer in accumulate(path.split("."), "{}.{}".format):
+                    inside.get(outer, {})[id(p)] = p
     squares: dict[int, float | None] = {}
-    return {path: _module_facts(part, squares) for path, part in parts.items()}
+    return {
+        path: _module_facts(part, inside[path].values(), squares)
+        for path, part in parts.items()
+    }
 
 
 def _module_facts(
-    module: torch.nn.Module, squares: dict[int, float | None]
+    module: torch.nn.Module,
+    parameters: Collection[torch.Tensor],
+    squares: dict[int, float | None],
 ) -> ModuleFacts:
-    parameters = [p for p in module.parameters() if not is_uninitialized(p)]
     known = [
         square
         for p in parameters

@@ -17,13 +17,15 @@ import torch
 
 Leaf = torch.Tensor | numpy.ndarray
 
+_LEAVES = (torch.Tensor, numpy.ndarray)
+_OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))  # hooks and the like
 _DEEPEST = 30
 _MOST = 20_000  # things looked at in one search; a search must end
 
 
 def is_leaf(thing: Any) -> bool:
     """Say whether a thing is what a picture shows: a tensor or an array."""
-    return is_a(thing, torch.Tensor) or is_a(thing, numpy.ndarray)
+    return issubclass(type(thing), _LEAVES)
 
 
 def is_a(thing: Any, kind: type) -> bool:
@@ -107,7 +109,7 @@ def _in_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
             if value is not None:
                 yield prefix + key, value
     for key, value in held.items():
-        if is_leaf(value):
+        if key not in _OF_EVERY_MODULE and is_leaf(value):
             yield prefix + key, value
     for key, part in held["_modules"].items():
         if part is not None:

@@ -63,16 +63,15 @@ def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
     modular = snapshot.grouped or snapshot.recorded
     if not any(snapshot.modules) or (modular and not many):
         return plain_graph.draw(snapshot, plain)
-    fits = _fits(snapshot, plain)
-    if fits and not modular:
+    if not modular and _fits(snapshot, plain):
         return plain_graph.draw(snapshot, plain)
     if not snapshot.recorded:
         snapshot = placed(snapshot)
     graph = Graph(snapshot, len(snapshot.operations))
     views = nest(graph)
     nested = _Nested(graph, views)
-    crowded = fits and nested.count() > MOST_BOXES
-    if len(views) == 1 or (crowded and not snapshot.grouped):
+    crowded = nested.count() > MOST_BOXES and not snapshot.grouped
+    if len(views) == 1 or (crowded and _fits(snapshot, plain)):
         return plain_graph.draw(snapshot, plain)
     return nested.diagram()
 
@@ -314,7 +313,7 @@ class _Nested:
 
     def _remarks_drawn(self) -> tuple[str, float, float]:
         """The sentences below a picture, their width and their height."""
-        remarks = self._remarks()
+        remarks = self._remarks
         longest = max(line_width(r, "s") for r in remarks)
         wide = max(self.layouts[0].width, min(longest, 520.0))
         parts, y = [], 0.0
@@ -369,7 +368,9 @@ class _Nested:
 
     # -- words
 
+    @cached_property
     def _remarks(self) -> list[str]:
+        """Sentences below the picture and at the end of the text."""
         graph = self.graph
         remarks = [
             r
@@ -425,14 +426,14 @@ class _Nested:
         count = counted(len(graph.folds), "operation")
         start = f"Computation graph of {roots}, {count}"
         start += f" in {listed(names[:8])}." if names else "."
-        return " ".join([start, *self._remarks()])
+        return " ".join([start, *self._remarks])
 
     def _text(self) -> str:
         roots = listed([name_text(t) for t in self.graph.roots()])
         numbers = self._numbers()
         lines = [f"graph of {roots}, by modules"]
         lines += self._view_text(0, numbers, 1)
-        lines += self._remarks()
+        lines += self._remarks
         return "\n".join(svg.legible(line) for line in lines)
 
     def _numbers(self) -> dict[tuple[int, int], str]:

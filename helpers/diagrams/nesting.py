@@ -30,7 +30,7 @@ class Item:
 
     kind: str
     key: str = ""
-    fold: Fold | None = None
+    fold: Fold | None = field(default=None, compare=False)
     view: int = -1
     again: bool = False
 
@@ -114,6 +114,8 @@ class _Nest:
         self.chains = [self._ancestors(o.module) for o in self.operations]
         self.spots: dict[int, _Spot] = {}
         self.folded: dict[int, Fold] = {}
+        self.added: set[Vertex] = set()
+        self.owners: dict[str, str] = {}
 
     def views(self) -> list[View]:
         """Build everything, from the outermost view inward."""
@@ -268,7 +270,7 @@ class _Nest:
             places[name] = self._spot_of(name, known, name in starts)
         for t in graph.starts:
             spot = places[t.id]
-            if spot.seen and not self.graph.owner(t.id):
+            if spot.seen and not self._owner(t.id):
                 self._add_tensor(spot)
         self._sort_results(makers, places)
         linked: dict[tuple[int, int, int], Link] = {}
@@ -336,7 +338,7 @@ class _Nest:
         """
         if isinstance(one, int):
             return self.spots[one]
-        owner = self.graph.owner(one) if one in starts else ""
+        owner = self._owner(one) if one in starts else ""
         if not owner or not isinstance(other, int):
             spot = places[one]
             return spot if spot.seen or one not in starts else None
@@ -357,6 +359,11 @@ class _Nest:
         self._add_tensor(spot)
         return spot
 
+    def _owner(self, tensor: str) -> str:
+        if tensor not in self.owners:
+            self.owners[tensor] = self.graph.owner(tensor)
+        return self.owners[tensor]
+
     def _holds(self, number: int, owner: str) -> bool:
         return any(
             owner == path or owner.startswith(f"{path}.")
@@ -364,6 +371,9 @@ class _Nest:
         )
 
     def _add_tensor(self, spot: _Spot) -> None:
+        if spot.vertex in self.added:
+            return
+        self.added.add(spot.vertex)
         view = self.all[spot.chain[-1]]
         item = Item("tensor", str(spot.vertex[1]))
         if item not in view.items:
@@ -414,7 +424,7 @@ class _Nest:
             port = Item("in", _key(a))  # of the round before
             head = self._box(b, shared - 1)
             self._draw(number, port, head, link, linked)
-        inner = replace(link, cut="")
+        inner = replace(link, cut="") if link.cut else link
         for depth in range(shared, len(a.chain)):
             if a.seen or depth < len(a.chain) - 1:
                 tail = self._box(a, depth)
@@ -466,7 +476,7 @@ class _Nest:
             place = {old: new for new, old in enumerate(order)}
             view.items = [view.items[k] for k in order]
             view.links = [
-                replace(e, tail=place[e.tail], head=place[e.head])
+                Link(place[e.tail], place[e.head], e.count, e.graded, e.cut)
                 for e in view.links
             ]
 
@@ -479,11 +489,15 @@ def _common(chains: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The views that are around all."""
     if not chains:
         return (0,)
-    shortest = min(chains, key=len)
-    for k, number in enumerate(shortest):
-        if any(chain[k] != number for chain in chains):
-            return shortest[:k]
-    return shortest
+    shared = chains[0]
+    for chain in chains[1:]:
+        if chain is shared or chain == shared:
+            continue
+        end = min(len(chain), len(shared))
+        while chain[:end] != shared[:end]:
+            end -= 1
+        shared = shared[:end]
+    return shared
 
 
 def _chunks(
@@ -548,7 +562,7 @@ class _Placing:
                 self.takers.setdefault(source, []).append(i)
         self._trim(following)
         return [
-            replace(o, module=path)
+            o if o.module == path else replace(o, module=path)
             for o, path in zip(self.all, self.paths, strict=True)
         ]
 

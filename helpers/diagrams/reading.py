@@ -43,6 +43,7 @@ class Graph:
     place: dict[str, int] = field(init=False)
     used: set[str | int] = field(init=False)
     internal: set[str] = field(init=False)
+    known_inputs: dict[int, list[In]] = field(init=False)
 
     def __post_init__(self) -> None:
         operations = self.snapshot.operations
@@ -63,6 +64,7 @@ class Graph:
             for o in f.operations[-f.period :]:
                 for number, tensor in o.outputs:
                     self.shown[o.id, number] = tensor
+        self.known_inputs = {}
         self.internal: set[str] = set()
         self.internal = self._internal()
         self.used = {i.key for f in self.folds for i in self.inputs(f)}
@@ -72,6 +74,12 @@ class Graph:
 
     def inputs(self, f: Fold) -> list[In]:
         """What goes into a fold from outside, each once."""
+        known = self.known_inputs.get(id(f))
+        if known is None:
+            known = self.known_inputs[id(f)] = self._inputs(f)
+        return known
+
+    def _inputs(self, f: Fold) -> list[In]:
         found: dict[str | int, In] = {}
         inside = {o.id for o in f.operations}
         for o in f.operations:
