@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PUBLISH := $(VENV)/.publish
+RUNS ?= 20
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-.PHONY: help lab test browser refresh golden lint slides slides-pdf site handout bench opinfo pins clean
+.PHONY: help lab test browser refresh golden lint slides slides-pdf site handout bench opinfo soak matrix pins clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -39,9 +40,10 @@ handout: $(READY) ## write the notebooks without solutions
 refresh: $(READY) ## run every notebook in place and normalise it
 	$(BIN)/python tests/refresh.py $(NOTEBOOKS)
 
-lint: $(READY) ## check style and format of code and notebooks
+lint: $(READY) ## check style and format of code and notebooks, and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 golden: $(READY) ## write the golden texts and pictures anew; then read the diff
 	$(BIN)/python -m pytest -q -n 2 -p no:nbval --write-golden tests
@@ -52,6 +54,16 @@ bench: $(READY) ## time pictures and recordings, as ratios measured in one run
 
 opinfo: $(READY) ## record every sample of every torch operator (about half an hour)
 	ALL_OPERATOR_SAMPLES=1 $(BIN)/python -m pytest -q -p no:nbval tests/test_operators.py
+
+soak: $(READY) ## run all notebooks 20 times (RUNS=5 for fewer); stop at the first that differs
+	@for run in $$(seq $(RUNS)); do \
+		echo "run $$run of $(RUNS)"; \
+		$(BIN)/python -m pytest -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks \
+			|| { echo "run $$run of $(RUNS) differed: see above" >&2; exit 1; }; \
+	done
+
+matrix: ## run tests on other versions of Python and torch (ROWS="3.10 oldest" for one)
+	$(PYTHON) tests/matrix.py $(ROWS)
 
 pins: $(READY) ## write constraints.txt anew from pyproject.toml
 	$(BIN)/pip install --quiet uv

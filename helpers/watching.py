@@ -17,6 +17,7 @@ from .diagrams import graph, memory, modules
 from .diagrams.diagram import Diagram
 from .diagrams.player import Frame, Player
 from .diagrams.sheet import Sheet
+from .diagrams.words import error_text
 from .model import Run, Snapshot, Step
 from .recorder import Recorder
 from .telling import tell
@@ -218,10 +219,20 @@ class record:
             around=lambda: frame.f_globals if in_function else {},
         )
         self._tee = _Tee(sys.stdout, self._recorder)
-        sys.stdout = self._tee
-        self._recorder.__enter__()
-        self._recorder.start_lines(frame)
+        try:
+            sys.stdout = self._tee
+            self._recorder.__enter__()
+            self._recorder.start_lines(frame)
+        except BaseException:  # with does not call __exit__ then
+            self._leave()
+            raise
         return self._recording
+
+    def _leave(self) -> None:
+        try:
+            self._recorder.restore()
+        finally:
+            self._tee.stop()
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         recorder, recording = self._recorder, self._recording
@@ -229,7 +240,7 @@ class record:
         try:
             recorder.__exit__(kind, error, trace)
         finally:
-            self._tee.stop()
+            self._leave()
         locals_of(frame)  # leaves no copy of the variables in the frame
         source = "".join(linecache.getlines(recorder.filename))
         recording._finish(recorder, source, error)
@@ -288,9 +299,9 @@ def watch(
     """Run ``work``, whose code is in ``filename``, and fill the recording."""
     recorder = Recorder(filename, lambda: space)
     tee = _Tee(sys.stdout, recorder)
-    sys.stdout = tee
     error: BaseException | None = None
     try:
+        sys.stdout = tee
         with recorder:
             recorder.start_lines()
             try:
@@ -300,14 +311,17 @@ def watch(
             finally:
                 recorder.stop_lines()
     finally:
-        tee.stop()
+        try:
+            recorder.restore()  # where an interrupt came before it was
+        finally:
+            tee.stop()
     recording._finish(recorder, source, error)
     if error is not None and not isinstance(error, Exception):
         raise error
 
 
 def _told(error: BaseException | None) -> str:
-    return "" if error is None else f"{type(error).__name__}: {error}"
+    return "" if error is None else error_text(error)
 
 
 class _Tee:
@@ -326,7 +340,10 @@ class _Tee:
         """Put back what was there, or only forward where another one is."""
         self._recorder = None
         if sys.stdout is self:
-            sys.stdout = self._usual
+            usual = self._usual
+            while type(usual) is _Tee and usual._recorder is None:
+                usual = usual._usual  # that of a thread that ended before
+            sys.stdout = usual
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._usual, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import draw_graph, draw_memory, facts
+from helpers import draw_graph, draw_memory, facts, record_code, what_if
 from helpers.diagrams.svg import legible
 
 NAMES = {
@@ -111,3 +112,28 @@ def test_any_name_is_found_again(name):
     picture = draw_memory(**{name: torch.ones(1)})
     assert legible(name) in svg_texts(picture.svg)
     assert legible(name) in picture.text
+
+
+ENDINGS = ("svg", "png", "html", "txt")
+
+
+def all_files(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("name", ["../up", "/tmp/../x", "a/b", "~/x", "..\\x"])
+def test_save_writes_the_file_that_was_named_and_no_other(
+    tmp_path, monkeypatch, name
+):
+    here = tmp_path / "in" / "here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    picture = draw_memory(**{name: torch.ones(1)})
+    for ending in ENDINGS:
+        picture.save(f"xxx.{ending}")
+    record_code(f"# {name}\n1").player().save(Path("player.html"))
+    what_if(lambda **choice: choice, **{name: [True, False]}).save("w.HTML")
+    written = ["player.html", "w.HTML", *(f"xxx.{e}" for e in ENDINGS)]
+    assert all_files(tmp_path) == sorted(
+        ["in", "in/here", *(f"in/here/{w}" for w in written)]
+    )

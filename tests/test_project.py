@@ -200,6 +200,39 @@ def test_torch_is_imported_where_tensors_are(path):
         }
 
 
+# The version counter, which design and lessons speak of, has no other name.
+KNOWN = {"_version"}
+
+
+def private_names():
+    """What torch's things have that is not for everybody."""
+    tensor = torch.ones(1)
+    optimizer = torch.optim.SGD([tensor])
+    storage = tensor.untyped_storage()
+    things = (torch, tensor, storage, nn.Linear(1, 1), optimizer)
+    names = {name for thing in things for name in dir(thing)}
+    return {n for n in names if n.startswith("_") and not n.endswith("__")}
+
+
+@pytest.mark.parametrize("path", CODE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_private_names_of_torch_stand_in_capture(path):
+    if part(path) == "capture":
+        return
+    private = private_names() - KNOWN
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and node.attr in private:
+            owner = node.value
+            assert isinstance(owner, ast.Name), ast.unparse(node)
+            assert owner.id == "self", ast.unparse(node)
+        if isinstance(node, ast.ImportFrom) and imported_from_torch(node):
+            names = [*node.module.split("."), *(a.name for a in node.names)]
+            assert not [n for n in names if n.startswith("_")]
+
+
+def imported_from_torch(node):
+    return not node.level and node.module.split(".")[0] == "torch"
+
+
 def test_pictures_need_no_torch():
     code = (
         "import sys, types\n"

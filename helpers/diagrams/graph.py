@@ -24,7 +24,7 @@ from .boxes import (
 from .diagram import Diagram
 from .folding import PLAIN, Fold, deepest
 from .layout import Edge, Group, Layout, Size, lay_out
-from .reading import Graph
+from .reading import Graph, root_name
 from .words import (
     counted,
     distinct,
@@ -150,7 +150,7 @@ def _partly(
 
 
 def _text(graph: Graph) -> str:
-    roots = listed([name_text(t) for t in graph.roots()])
+    roots = listed([root_name(t) for t in graph.roots()])
     lines = [f"graph of {roots}" if roots else "no tensor yet"]
     names = graph.names
     for t in graph.starts:
@@ -232,7 +232,7 @@ def _saved_texts(graph: Graph, f: Fold, names: dict[str, str]) -> list[str]:
 
 
 def _alt(graph: Graph) -> str:
-    roots = listed([name_text(t) for t in graph.roots()])
+    roots = listed([root_name(t) for t in graph.roots()])
     if not roots and not graph.folds:
         return "No tensor yet."
     operations = [fold_name(f, graph.snapshot.modules)[0] for f in graph.folds]
@@ -381,7 +381,13 @@ def _page(layout: Layout, notes: list[list[str]]) -> tuple[float, float]:
 
 def wrapped(remark: str, inner: float) -> list[str]:
     """Cut a remark into lines of about so many pixels."""
-    return textwrap.wrap(remark, int(inner / 5.8))[:12]
+    letters = int(inner / 5.8)
+    lines = textwrap.wrap(remark, letters)
+    most = inner + 2 * _EDGE - 4
+    while letters > 8 and any(line_width(o, "s") > most for o in lines):
+        letters -= 4  # wide letters
+        lines = textwrap.wrap(remark, letters)
+    return lines[:12]
 
 
 def _picture(

@@ -31,13 +31,12 @@ from .folding import PLAIN
 from .layout import Edge, Job, Layout, Size, lay_out_all
 from .module_page import module_page
 from .nesting import Item, View, nest, placed
-from .reading import Graph
+from .reading import Graph, root_name
 from .words import (
     counted,
     grad_text,
     has_grad_line,
     listed,
-    name_text,
     shape_text,
     value_of,
 )
@@ -411,12 +410,12 @@ class _Nested:
                 for module, count in owners.items()
             ]
             reached = listed(names) or "no leaf"
-            told.append(f"A gradient of {name_text(t)} reaches {reached}.")
+            told.append(f"A gradient of {root_name(t)} reaches {reached}.")
         return told
 
     def _alt(self) -> str:
         graph = self.graph
-        roots = listed([name_text(t) for t in graph.roots()])
+        roots = listed([root_name(t) for t in graph.roots()])
         boxes = [
             self._title(self.views[item.view])
             for item in self.views[0].items
@@ -429,7 +428,7 @@ class _Nested:
         return " ".join([start, *self._remarks])
 
     def _text(self) -> str:
-        roots = listed([name_text(t) for t in self.graph.roots()])
+        roots = listed([root_name(t) for t in self.graph.roots()])
         numbers = self._numbers()
         lines = [f"graph of {roots}, by modules"]
         lines += self._view_text(0, numbers, 1)

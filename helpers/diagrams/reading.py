@@ -11,7 +11,12 @@ from ..model import UNNAMED, Snapshot, Source, TensorFacts
 from .folding import Fold, by_module, fold, repeated
 from .words import counted, distinct, listed, name_text, value_of
 
-__all__ = ["Graph", "In"]
+__all__ = ["Graph", "In", "root_name"]
+
+
+def root_name(t: TensorFacts) -> str:
+    """What a sentence calls a tensor that was asked for."""
+    return "the result" if t.names == (UNNAMED,) else name_text(t)
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,15 @@ class Graph:
                 graded = [s for s in o.inputs if s.graded]
                 wanted |= {s.operation for s in graded if s.operation}
                 leaves |= {s.tensor for s in graded if s.tensor}
+                leaves |= {
+                    tensor
+                    for s in graded
+                    if s.operation and not operations[s.operation].history
+                    for k, tensor in operations[s.operation].outputs
+                    if k == s.output
+                }  # made without history, and told to require grad later
         shown = [t.id for t in self.starts if t.id in leaves]
+        shown += [t for t in makers if t in leaves]
         return shown + [i for i in sorted(leaves) if i in self.internal]
 
     def owner(self, tensor: str) -> str:
@@ -284,7 +297,7 @@ class Graph:
         by_reach: dict[tuple[str, ...], list[str]] = {}
         for t in roots:
             if t.grad_fn:
-                by_reach.setdefault(self.reached(t), []).append(name_text(t))
+                by_reach.setdefault(self.reached(t), []).append(root_name(t))
         for reached, names in by_reach.items():
             if not self.snapshot.whole and not reached:
                 continue

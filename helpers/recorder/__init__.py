@@ -25,7 +25,7 @@ import numpy
 import torch
 from torch.nn.modules import module as nn_module
 from torch.optim import optimizer as torch_optimizer
-from torch.overrides import TorchFunctionMode, _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode
 
 from ..capture import Caller, Identity, take
 from ..capture.modules import (
@@ -39,6 +39,14 @@ from ..capture.nodes import (
     in_forward_order,
     kept_tensors,
     leaves_of,
+)
+from ..capture.private import (
+    Unseen,
+    function_modes,
+    is_view,
+    packs,
+    pop_mode,
+    push_mode,
 )
 from ..capture.storages import is_fake
 from ..capture.tensors import (
@@ -79,7 +87,6 @@ from .forms import (
     UNPLANNED,
     Plan,
     form_of,
-    packs,
 )
 from .regions import is_dynamo, is_function_module, with_regions
 from .seen import (
@@ -122,8 +129,8 @@ class _Mode(TorchFunctionMode):
         if not recorder.following:
             return handler(recorder, func, args, kwargs)
         tracer = sys.gettrace()
-        sys.settrace(None)  # our own functions are not to be followed
         try:
+            sys.settrace(None)  # our own functions are not to be followed
             return handler(recorder, func, args, kwargs)
         finally:
             sys.settrace(tracer)
@@ -169,6 +176,11 @@ class Recorder:
         self.parameters: dict[str, str] = {}
         self._left: list[tuple[Any, Use]] = []
         self._modules: list[tuple[str, Any]] = []
+        self._handles: list[Any] = []
+        self._looks: list[Any] = []  # what switched torch's overriding off
+        self._own_frame: FrameType | None = None  # of a with block
+        self._with_line = 0
+        self._mode: Any = None
         self._paths: dict[int, tuple[Any, str]] = {}
         self._name_depths: dict[str, int] = {}
         self._called: dict[str, weakref.ref[torch.nn.Module]] = {}
@@ -205,13 +217,17 @@ class Recorder:
         self._tracer = sys.gettrace()
         self._thread = threading.get_ident()
         self._mode = _Mode(self)
-        self._hook()
         self._before: dict[str, int | None] = {}
-        self._linking = False  # what was there before is no operation
-        self._note_names(self._caller(self._variables()))
-        self._linking = True
-        self._before = self._versions(self.seen.values())
-        self._mode.__enter__()
+        try:
+            self._hook()
+            self._linking = False  # what was there before is no operation
+            self._note_names(self._caller(self._variables()))
+            self._linking = True
+            self._before = self._versions(self.seen.values())
+            self._mode.__enter__()
+        except BaseException:  # the user stopped it, while it looks around
+            self.restore()
+            raise
         return self
 
     def _versions(self, those: Iterable[Seen]) -> dict[str, int | None]:
@@ -230,22 +246,40 @@ class Recorder:
         return found
 
     def _hook(self) -> None:
-        self._handles = [
-            nn_module.register_module_forward_pre_hook(self._enter_module),
+        keep = self._handles.append  # one by one: an interrupt may come
+        keep(nn_module.register_module_forward_pre_hook(self._enter_module))
+        keep(
             nn_module.register_module_forward_hook(
                 self._leave_module, always_call=True
-            ),
+            )
+        )
+        keep(
             torch_optimizer.register_optimizer_step_pre_hook(
                 self._before_optimizer
-            ),
+            )
+        )
+        keep(
             torch_optimizer.register_optimizer_step_post_hook(
                 self._after_optimizer
-            ),
-        ]
+            )
+        )
 
     def _unhook(self) -> None:
-        for handle in self._handles:
-            handle.remove()
+        while self._handles:
+            self._handles[-1].remove()
+            self._handles.pop()
+
+    def restore(self) -> None:
+        """Put tracer, modes and hooks back; a second time does no harm."""
+        try:
+            self.stop_lines()
+        finally:
+            while self._looks:  # an interrupt kept a look from its end
+                self._end_look()
+            modes = function_modes()
+            if any(mode is self._mode for mode in modes):
+                self._mode.__exit__(None, None, None)
+            self._unhook()
 
     def start_lines(self, frame: FrameType | None = None) -> None:
         """Follow lines from now on; also those of a frame that runs."""
@@ -255,6 +289,7 @@ class Recorder:
             self.line = frame.f_lineno
             self._old_trace = frame.f_trace
             self._own_frame = frame
+            self._with_line = frame.f_lineno
             frame.f_trace = self._trace_lines
         self.following = True
         sys.settrace(self.trace_calls)
@@ -262,23 +297,18 @@ class Recorder:
     def stop_lines(self) -> None:
         """Follow no lines any more; the tracer before comes back."""
         if self.following:
-            self.following = False
             if sys.gettrace() == self.trace_calls:
                 sys.settrace(self._tracer)
-            frame = getattr(self, "_own_frame", None)
-            if frame is not None:
-                frame.f_trace = self._old_trace
-                del self._own_frame
+            if self._own_frame is not None:
+                self._own_frame.f_trace = self._old_trace
+                self._own_frame = None
+            self.following = False
 
     def __exit__(self, *error: Any) -> None:
-        self.stop_lines()
-        try:
-            self._end_step()
-            if self._full:
-                self._last_look()
-        finally:
-            self._mode.__exit__(None, None, None)
-            self._unhook()
+        self.restore()  # first, for what follows may be interrupted
+        self._end_step()
+        if self._full:
+            self._last_look()
         self._remember_lives()
         self._remember_modules()
         self._step_frame = self._stepper = self._outer = None
@@ -343,6 +373,10 @@ class Recorder:
 
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":
+            if frame is self._own_frame and frame.f_lineno == self._with_line:
+                # on the way out of the block: an interrupt in here would
+                # keep __exit__ from being called, and that looks itself
+                return self._trace_lines
             self._end_step()
             if self._returned and not self._full:
                 self._note_what_came_back(frame)
@@ -421,17 +455,17 @@ class Recorder:
         """Take our mode out of torch's stack, and the global hooks."""
         self._unhook()
         self._above = []
-        while (mode := _pop_mode()) is not self._mode:
+        while (mode := pop_mode()) is not self._mode:
             self._above.append(mode)
         for mode in reversed(self._above):
-            _push_mode(mode)
+            push_mode(mode)
 
     def _put_back(self) -> None:
         above, self._above = self._above or [], None
         for _ in above:
-            _pop_mode()
+            pop_mode()
         for mode in (self._mode, *reversed(above)):
-            _push_mode(mode)
+            push_mode(mode)
         self._hook()
 
     def _trace_function(self, frame: FrameType) -> Any:
@@ -484,14 +518,22 @@ class Recorder:
     @contextlib.contextmanager
     def _looking(self, what: str) -> Iterator[None]:
         """Look without being seen; what fails is noted, not raised."""
+        off = Unseen()
+        self._looks.append(off)
         self.quiet += 1
         try:
-            with torch._C.DisableTorchFunction():
-                yield
+            off.__enter__()
+            yield
         except Exception as error:
             self._not_seen(what, error)
         finally:
-            self.quiet -= 1
+            if off in self._looks:
+                self._end_look()
+
+    def _end_look(self) -> None:
+        self._looks[-1].__exit__(None, None, None)
+        self._looks.pop()
+        self.quiet -= 1
 
     def _not_seen(self, what: str, error: Exception) -> None:
         """Note what could not be looked at; it must not stop the program."""
@@ -992,7 +1034,7 @@ class Recorder:
         if (
             len(self._plans) >= MOST_PLANS
             or not result.dim()
-            or result._is_view()
+            or is_view(result)
             or type(event) is not tuple
             or event[0] is not None
             or event[KIND] != "operation"
@@ -1147,7 +1189,7 @@ class Recorder:
         if made is not None:
             self._at[id(t)] = made
             return made
-        if name not in ALIASES and t.dim() and not t._is_view():
+        if name not in ALIASES and t.dim() and not is_view(t):
             # In memory of its own, which is looked up when it is asked for.
             # (A loss is looked up at once: it may be wrapped and be gone.)
             made = Seen(
@@ -1355,7 +1397,7 @@ class Recorder:
         other = known.ref()
         if not isinstance(other, torch.Tensor) or other.is_inference():
             return tensor._version
-        if other is tensor or tensor._is_view():
+        if other is tensor or is_view(tensor):
             return tensor._version
         return tensor._version if shares_counter(tensor, other) else None
 
@@ -1373,7 +1415,7 @@ class Recorder:
                 if t.requires_grad
                 and is_leaf_tensor(t)
                 and all(t is not other for other in ins)
-                and t._is_view()
+                and is_view(t)
             ]
             notes += tuple(
                 f"view from no_grad: {self._see(t).id}" for t in views

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import torch
 
 from ..capture.private import is_autocasting
-from ..capture.private import packs as packs
 from ..model import Event
 from .calls import ALIASES, LEAVES, NO_TENSOR
 
