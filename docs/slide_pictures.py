@@ -96,10 +96,13 @@ def alike(svgs: list[str], wide: float, high: float) -> list[str]:
             ]
         if size[0] <= wide:
             continue
-        groups = packed(rows(fullest, wide) + told, high, "high")
-        if len(groups) == 1 and all(p.wide < wide for p in groups[0]):
-            for i in same:
-                found[i] = composed(svgs[i], placed_below(groups[0]))
+        # the words beside the picture say what the sentences below it say
+        for parts in (rows(fullest, wide) + told, rows(fullest, wide)):
+            groups = packed(parts, high, "high")
+            if len(groups) == 1 and all(p.wide < wide for p in parts):
+                for i in same:
+                    found[i] = composed(svgs[i], placed_below(parts))
+                break
     return found
 
 
@@ -176,7 +179,7 @@ def parted(
         found.append(
             (
                 max(before) + 1.4 if before else EDGE - 2,
-                min(behind) - 0.7 if behind else whole - EDGE + 2,
+                min(behind) - 1.4 if behind else whole - EDGE + 2,
             )
         )
     return found

@@ -28,7 +28,7 @@ from nbformat import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
-from slide_pictures import alike, fitted, lettered, size_of, smallest
+from slide_pictures import EDGE, alike, fitted, lettered, size_of, smallest
 
 from helpers.lessons import QUESTIONS
 
@@ -61,6 +61,7 @@ class Block:
     step: int = 0
     notes: str = ""
     film: tuple[Block, ...] = ()  # what is printed in its place
+    narrow: bool = False  # only on a 4:3 projector
 
 
 @dataclass
@@ -108,12 +109,25 @@ def slides_of(notebook: Any, solutions: bool = False) -> list[Slide]:
         begins = kind in ("slide", "subslide") and not (
             slides and goes_with(slides[-1], blocks, kind)
         )
+        if slides and slides[-1].kinds == {"heading", "text"}:
+            for block in program_blocks(cell):
+                if slides[-1].high + block.high <= ROOM_HIGH:
+                    slides[-1].blocks.append(block)
         if blocks and (begins or not slides):
             below = kind == "subslide"
             slides.append(Slide(below=below, step=blocks[0].step))
         for block in blocks:
             add(slides, block)
     return slides
+
+
+def program_blocks(cell: Any) -> list[Block]:
+    """Return the program of a player, to be read before it is stepped
+    through.
+    """
+    if cell.cell_type == "code" and cell.source.startswith("%%steps"):
+        return code_blocks(cell.source.partition("\n")[2].strip())
+    return []
 
 
 def goes_with(slide: Slide, blocks: list[Block], kind: str) -> bool:
@@ -130,7 +144,8 @@ def goes_with(slide: Slide, blocks: list[Block], kind: str) -> bool:
     ):
         return False
     else:
-        asked = kinds[:2] == ["code", "question"]  # the code belongs to it
+        # code belongs to its question, unless words would be left alone
+        asked = kinds[:2] == ["code", "question"] and slide.high > 200
         now = blocks[: 1 + asked]
     return slide.high + sum(block.high for block in now) <= ROOM_HIGH
 
@@ -265,14 +280,19 @@ def output_blocks(output: Any, asked: str) -> list[Block]:
         return []
     if page:
         high = lines_of(data["text/plain"]) * LINE + 60
-        claims = len(re.findall("<summary[^>]*>true</summary>", page))
+        claims = claims_of(data["text/plain"])
         if claims:  # the words tell the programs, too, which are folded
-            high = claims * 98 + 70
+            high = sum(50 + 36 * rows_of(c, 92) for c in claims) + 56
         card = f'<div class="card">{page}</div>'
         return [Block(card, min(high, ROOM_HIGH), "output")]
     text = output.get("text") or data.get("text/plain", "")
     shown = f'<pre class="output">{html.escape(text.rstrip())}</pre>'
     return [Block(shown, lines_of(text) * LINE + 18, "output")]
+
+
+def claims_of(words: str) -> list[str]:
+    """Return the claims of a vote, whose words tell their programs, too."""
+    return re.findall(r"^D\d\.\d+ .*$", words, re.MULTILINE)
 
 
 def table_blocks(page: str) -> list[Block]:
@@ -397,30 +417,43 @@ def picture_blocks(svg: str, alt: str) -> list[Block]:
     least = LEAST / smallest(svg)
     wide = fitted(svg, ROOM_WIDE / least, (ROOM_HIGH - 8) / least)
     narrow = fitted(svg, ROOM_WIDE / least / NARROW, (ROOM_HIGH - 8) / least)
-    if len(wide) == len(narrow) == 1:
-        return [picture(wide[0], narrow[0], alt)]
-    return [
-        picture(part, part, f"{alt} (part {number} of {len(narrow)})")
-        for number, part in enumerate(narrow, 1)
-    ]
+    if len(wide) > 1:
+        wide = narrow
+    found = []
+    for number, part in enumerate(narrow, 1):
+        only = number > len(wide)  # the whole is on the slide before
+        shown = part if only else wide[number - 1]
+        of = f" (part {number} of {len(wide)})" if len(wide) > 1 else ""
+        found.append(replace(picture(shown, part, alt + of), narrow=only))
+    return found
 
 
 def picture(wide: str, narrow: str, alt: str) -> Block:
     """Return a picture, and how it is shown on a 4:3 projector."""
-    high, narrow_high = (
-        math.ceil(size_of(svg)[1] * LEAST / smallest(svg))
-        for svg in (wide, narrow)
-    )
+    high, most = heights(wide, 1)
+    narrow_high, narrow_most = heights(narrow, NARROW)
     other = (
         f'<source media="(max-aspect-ratio: 3/2)" srcset="{address(narrow)}">'
     )
     return Block(
-        f'<picture style="--high:{high}px;'
-        f'--narrow-high:{math.ceil(narrow_high * NARROW)}px">'
+        f'<picture style="--high:{high}px;--most:{most}px;'
+        f'--narrow-high:{narrow_high}px;--narrow-most:{narrow_most}px">'
         f"{other if wide != narrow else ''}"
         f'<img alt="{alt}" src="{address(wide)}"></picture>',
         high + 12,
         "output",
+    )
+
+
+def heights(svg: str, by: float) -> tuple[int, int]:
+    """Return the height of a picture whose letters can just be read, and
+    the greatest that it is shown in.
+    """
+    wide, high = size_of(svg)
+    least = LEAST * by / smallest(svg)
+    return (
+        math.ceil(high * least),
+        math.floor(high * max(least, min(1.45 * least, ROOM_WIDE / wide))),
     )
 
 
@@ -450,6 +483,8 @@ def page_of(title: str, slides: list[Slide]) -> str:
             body += ("</section>" if i else "") + "<section>"
         film = [b for block in slide.blocks for b in block.film]
         kind = ' class="screen-only"' if film else ""
+        if all(block.narrow for block in slide.blocks):
+            kind = ' class="narrow-only"'
         body += section(slide, kind)
         paper = [Slide()]
         for block in film:
@@ -489,6 +524,8 @@ def section(slide: Slide, kind: str) -> str:
     look = "page" if slide.kinds & {"title", "heading"} else "page untitled"
     if slide.kinds == {"text"} and slide.high < ROOM_HIGH / 2:
         look += " alone"
+    elif slide.kinds <= {"title", "heading", "text"} and slide.high < 440:
+        look += " large"
     inside = "".join(
         shown(block, steps.index(block.step) if block.step else None)
         for block in slide.blocks
@@ -502,12 +539,16 @@ def shown(block: Block, place: int | None) -> str:
     aside = f'<aside class="notes">{notes}</aside>' if notes else ""
     late = "" if place is None else f' data-fragment-index="{place}"'
     names = "block" if place is None else "block fragment"
+    names += " narrow-only" * block.narrow
     return f'<div class="{names}"{late}>{block.html}</div>{aside}'
 
 
 START = f"""
 var left_out = /print-pdf/.test(location.search) ? "screen" : "print";
 document.querySelectorAll("section." + left_out + "-only").forEach(
+  function (slide) {{ slide.remove(); }});
+function narrow() {{ return innerWidth / innerHeight <= 1.5; }}
+if (!narrow()) document.querySelectorAll("section.narrow-only").forEach(
   function (slide) {{ slide.remove(); }});
 // Pictures in players and panels: as large as there is room for.
 function grow(img) {{
@@ -517,17 +558,25 @@ function grow(img) {{
   [].forEach.call(box.children, function (e) {{
     if (e !== img) left -= e.offsetHeight + 6;
   }});
-  var least = img.src.indexOf("figure_1") > 0 ? 1 : 0.917;
-  var by = Math.min(1.5, (box.clientWidth - 2) / wide,
+  var more = narrow() ? {NARROW} : 1;
+  var least = more * (img.src.indexOf("figure_1") > 0 ? 1 : 0.917);
+  var by = Math.min(1.5 * more, (box.clientWidth - 2) / wide,
     left / (wide * img.naturalHeight / img.naturalWidth));
-  img.style.zoom = Math.max(least, Math.floor(by * 100) / 100);
+  by = Math.max(least, Math.floor(by * 100) / 100);
+  img.style.zoom = by;
+  if (!img.closest(".helpers-player")) return;
   // what a step adds stands at the right and at the bottom
-  var step = img.closest(".helpers-player") &&
-    img.closest(".stage").querySelector("input");
-  if (!step || !+step.max) return;
-  var part = step.value / step.max;
-  box.scrollLeft = part * (box.scrollWidth - box.clientWidth);
-  box.scrollTop = part * (box.scrollHeight - box.clientHeight);
+  var end = endOf(decodeURIComponent(img.src)), scale = 1.7 * by;
+  box.scrollLeft = end[0] * scale - box.clientWidth;
+  box.scrollTop = end[1] * scale - box.clientHeight;
+}}
+function endOf(svg) {{  // of the boxes, without the frame around them all
+  var end = [0, 0], n = '="([\\\\d.]+)" ', box;
+  var all = RegExp("<rect x" + n + "y" + n + "width" + n + "height" + n, "g");
+  for (all.exec(svg); (box = all.exec(svg));) [0, 1].forEach(function (i) {{
+    end[i] = Math.max(end[i], +box[1 + i] + +box[3 + i] + {EDGE});
+  }});
+  return end;
 }}
 function growAll() {{
   document.querySelectorAll(".present .stage img").forEach(grow);
@@ -536,9 +585,7 @@ document.addEventListener("load", function () {{
   setTimeout(growAll);
 }}, true);
 document.addEventListener("click", function () {{ setTimeout(growAll); }});
-function high() {{
-  return innerWidth / innerHeight > 1.5 ? {HEIGHT} : {NARROW_HEIGHT};
-}}
+function high() {{ return narrow() ? {NARROW_HEIGHT} : {HEIGHT}; }}
 Reveal.initialize({{
   width: {WIDTH}, height: left_out === "screen" ? {HEIGHT} : high(),
   margin: 0, minScale: 0.2, maxScale: 4,

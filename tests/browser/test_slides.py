@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers import record_code
+
 from .conftest import build, chromium, serious_violations
 
 from slide_pictures import boxes_of, fitted  # isort: skip
@@ -25,14 +27,13 @@ UNFIT = """() => {
     const box = e.getBoundingClientRect();
     if (!box.width || !box.height || e.closest(hidden)) continue;
     const scrolls = e.parentElement.closest(
-      ".helpers-player div[style*='overflow'], " +
-      ".helpers-panel div[style*='overflow']");
+      ".helpers-program, .helpers-picture, .helpers-result");
     if (!scrolls && (box.right > innerWidth + 1 ||
         box.bottom > innerHeight + 1 || box.left < -1 || box.top < -1))
       bad.push("outside: " + e.outerHTML.slice(0, 90));
     const own = getComputedStyle(e);
     if (own.overflowX !== "visible" && e.scrollWidth > e.clientWidth + 2 &&
-        !e.matches(".helpers-player div, .helpers-panel div"))
+        !e.matches(".helpers-program, .helpers-picture, .helpers-result"))
       bad.push("cut off: " + e.outerHTML.slice(0, 90));
     const scale = e.offsetHeight ? box.height / e.offsetHeight : 1;
     const text = [...e.childNodes].some(
@@ -114,6 +115,125 @@ def test_a_player_steps_by_key_and_leaves_the_slide_alone(open_page, slides):
     assert number == page.evaluate(
         "Reveal.getSlides().indexOf(Reveal.getCurrentSlide())"
     )
+
+
+def players(page):
+    """Show each player of a page, at its first and at its last step."""
+    found = page.locator(".helpers-player")
+    for i in range(found.count()):
+        player = found.nth(i)
+        show(
+            page,
+            player.evaluate(
+                "(e) => Reveal.getSlides().indexOf(e.closest('section'))"
+            ),
+        )
+        player.focus()
+        for key in ("Home", "End"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(150)
+            yield player
+
+
+STEPPED = [
+    path.stem
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+    if '"%%steps\\n"' in path.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("lesson", STEPPED)
+def test_the_graph_of_a_player_is_seen_whole(open_page, slides, lesson):
+    page = ready(open_page, slides, lesson)
+    for player in players(page):
+        box = player.locator(".helpers-picture").first
+        assert box.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+        assert box.evaluate("(e) => e.scrollHeight <= e.clientHeight")
+
+
+@pytest.mark.parametrize("lesson", STEPPED)
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_the_program_of_a_player_is_read_from_the_back_row(
+    open_page, slides, lesson, size
+):
+    page = ready(open_page, slides, lesson, *size)
+    for player in players(page):
+        program = player.locator(".helpers-program")
+        assert program.evaluate("(e) => getComputedStyle(e).fontSize") == (
+            "24px"
+        )
+        assert program.evaluate("(e) => e.scrollHeight <= e.clientHeight")
+
+
+def test_what_a_step_adds_is_in_sight(open_page, slides):
+    """On a 4:3 projector this graph is wider than the slide."""
+    page = ready(open_page, slides, "07_split_two_networks", 1024, 768)
+    *_, player = players(page)
+    box = player.locator(".helpers-picture").first
+    assert box.evaluate(
+        "(e) => e.scrollLeft + e.clientWidth >= e.scrollWidth - 1"
+    )
+    assert box.get_attribute("tabindex") == "0"
+    assert serious_violations(page) == []
+
+
+def test_a_long_program_is_reached_by_key(browser, tmp_path):
+    run = record_code("import torch\n" + "x = torch.ones(2)\n" * 40)
+    page = browser.new_page()
+    page.goto(run.player().save(tmp_path / "long.html").as_uri())
+    program = page.locator(".helpers-program")
+    program.focus()
+    assert program.evaluate("(e) => e === document.activeElement")
+    page.close()
+
+
+def test_a_short_program_is_no_stop_for_the_tab_key(browser, tmp_path):
+    run = record_code("import torch\nx = torch.ones(2)\n")
+    page = browser.new_page()
+    page.goto(run.player().save(tmp_path / "short.html").as_uri())
+    page.wait_for_timeout(100)
+    program = page.locator(".helpers-program")
+    assert program.get_attribute("tabindex") is None
+    page.close()
+
+
+def test_a_program_is_read_before_it_is_stepped_through(open_page, slides):
+    page = ready(open_page, slides, "05_run_the_xw_demo")
+    before = page.evaluate(
+        "(() => { const at = Reveal.getSlides().findIndex("
+        "(s) => s.querySelector('.helpers-player'));"
+        "return Reveal.getSlides()[at - 1].innerText; })()"
+    )
+    assert "y.detach().sigmoid()" in before
+
+
+def test_a_picture_that_fits_is_cut_for_a_narrow_projector_only(
+    open_page, slides
+):
+    lesson = "13_detach_in_networks"
+    counts = [
+        ready(open_page, slides, lesson, *size).evaluate(
+            "Reveal.getTotalSlides()"
+        )
+        for size in SIZES
+    ]
+    assert counts[1] == counts[0] + 1
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_words_stand_right_under_their_picture(open_page, slides, lesson):
+    page = ready(open_page, slides, lesson)
+    gaps = []
+    for number in range(page.evaluate("Reveal.getTotalSlides()")):
+        show(page, number)
+        gaps += page.evaluate(
+            "[...Reveal.getCurrentSlide().querySelectorAll("
+            "'.block:has(> picture) + .block')].map((e) =>"
+            "e.getBoundingClientRect().top -"
+            "e.previousElementSibling.firstElementChild"
+            ".getBoundingClientRect().bottom)"
+        )
+    assert all(4 < gap < 30 for gap in gaps), gaps
 
 
 def test_the_deck_goes_on_by_key(open_page, slides):
