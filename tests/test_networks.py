@@ -277,9 +277,6 @@ def test_a_checkpoint_cuts_nothing():
     assert "A gradient of loss reaches x, " in text
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the inside of a reentrant checkpoint is no cut"
-)
 def test_a_reentrant_checkpoint_cuts_nothing():
     recording = run("checkpointing_reentrant").recording
     text = recording.draw_graph().text

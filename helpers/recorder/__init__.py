@@ -477,13 +477,15 @@ class Recorder:
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
         name = getattr(names.get("cls"), "__name__", "Function")
-        if name == "CheckpointFunction":
-            return None  # it runs the program's own code
         first = len(self.events)
 
         def leave(frame: FrameType, event: str, arg: Any) -> Any:
             if event == "return" and not self.quiet:
-                self._close_function(name, first, ins, before, arg)
+                if name == "CheckpointFunction":
+                    with self._looking("a checkpoint"):
+                        self._close_checkpoint(first)
+                else:
+                    self._close_function(name, first, ins, before, arg)
             return leave
 
         return leave
@@ -509,6 +511,35 @@ class Recorder:
                 if found is not None:
                     found.made = True
             self._note(name, result, before, ins, outs, [])
+
+    def _close_checkpoint(self, first: int) -> None:
+        """A reentrant checkpoint runs the program's own code under no_grad,
+        and again with a history in backward: that is no cut.
+        """
+        live: set[str] = set()
+        for i in range(first, len(self.events)):
+            event = self._event(i)
+            inputs = tuple(
+                replace(u, requires_grad=u.requires_grad or u.tensor in live)
+                for u in event.inputs
+            )
+            flows = any(u.requires_grad for u in inputs)
+            if event.mode != "no_grad" or event.cut not in ("", "no_grad"):
+                continue
+            outputs = tuple(
+                replace(u, requires_grad=u.requires_grad or flows)
+                for u in event.outputs
+            )
+            if flows:
+                live |= {u.tensor for u in outputs}
+            self.events[i] = replace(
+                event,
+                inputs=inputs,
+                outputs=outputs,
+                cut="",
+                mode="grad",
+                grad_fn="CheckpointFunctionBackward" if flows else "",
+            )
 
     def _mark(self, first: int, mark: str) -> None:
         for i in range(first, len(self.events)):
