@@ -15,11 +15,11 @@ from typing import Any
 
 import torch
 
+from . import lessons
 from .diagrams import style
 from .diagrams.page import card, marked_up
 from .diagrams.svg import escape, legible
 from .diagrams.words import words_of
-from .lessons import EXERCISES, QUESTIONS
 from .lessons.kinds import CORRECT, Question
 from .lessons.looking import is_untouched
 
@@ -58,10 +58,10 @@ def predict(question: str | Question) -> Shown:
     Predict: Which of `b`, `c` and `d` look at the memory of `a`?
     """
     if not isinstance(question, Question):
-        if question not in QUESTIONS:
-            known = ", ".join(QUESTIONS)
+        if question not in lessons.QUESTIONS:
+            known = ", ".join(lessons.QUESTIONS)
             raise KeyError(f"no question {question!r}; there are: {known}")
-        question = QUESTIONS[question]
+        question = lessons.QUESTIONS[question]
     lines = [f"Predict: {question.text}"]
     answers = ["Answers (choose first):"]
     folded = ""
@@ -87,7 +87,7 @@ def arrange(exercise: str) -> Shown:
     >>> print(arrange("start-arrange").text.splitlines()[0])
     Put these lines in order. Not all of them belong.
     """
-    known = [name for name, asked in EXERCISES.items() if asked.lines]
+    known = [name for name, asked in lessons.EXERCISES.items() if asked.lines]
     if exercise not in known:
         raise KeyError(
             f"no lines to arrange {exercise!r}; there are: {', '.join(known)}"
@@ -95,7 +95,7 @@ def arrange(exercise: str) -> Shown:
     task = "Put these lines in order. Not all of them belong."
     lines = [
         f"{letter}: {line}".replace("\n", "\n   ")
-        for letter, line in EXERCISES[exercise].lines.items()
+        for letter, line in lessons.EXERCISES[exercise].lines.items()
     ]
     code = "".join(
         f'<pre style="margin:2px 0;background:{style.OPERATION_FILL};'
@@ -117,10 +117,10 @@ def check(exercise: str, *results: Any) -> Shown:
     >>> check("clone-backup", ..., ...)
     clone-backup: not done yet (3 minutes, easy)
     """
-    if exercise not in EXERCISES:
-        known = ", ".join(EXERCISES)
+    if exercise not in lessons.EXERCISES:
+        known = ", ".join(lessons.EXERCISES)
         raise KeyError(f"no exercise {exercise!r}; there are: {known}")
-    asked = EXERCISES[exercise]
+    asked = lessons.EXERCISES[exercise]
     effort = f"{asked.minutes} minutes, {asked.difficulty}"
     if any(is_untouched(result, asked.given) for result in results):
         return _said(exercise, f"not done yet ({effort})")

@@ -16,6 +16,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -63,18 +64,29 @@ def side_by_side(
 def measured(name: str, limit: float = LIMIT) -> Numbers | str:
     """Measure in a new process; a word where that took too long or raised."""
     command = [sys.executable, __file__, "--measure", name]
+    pipe = subprocess.PIPE
+    around = dict(os.environ)
+    around.pop("PYTHONDONTWRITEBYTECODE", None)  # else each import compiles
+    process = subprocess.Popen(
+        command,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+        env=around,
+    )
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit + 20
-        )
+        out, errors = process.communicate(timeout=limit + 20)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # and the engine it started
+        process.communicate()
         return f"over {limit:g} s"
-    if done.returncode < 0:
+    if process.returncode < 0:
         return "crash"
-    if done.returncode:
-        error = done.stderr.strip().splitlines()[-1]
+    if process.returncode:
+        error = errors.strip().splitlines()[-1]
         return error.split(":")[0].split(".")[-1]
-    found: Numbers = json.loads(done.stdout.splitlines()[-1])
+    found: Numbers = json.loads(out.splitlines()[-1])
     return found
 
 
