@@ -216,7 +216,9 @@ class _Flow:
         asked = self._roots(used)
         made = self._named_results(asked)
         operations = [
-            replace(o, outputs=tuple(sorted(made.get(o.id, ()))))
+            replace(o, outputs=tuple(sorted(made[o.id])))
+            if o.id in made
+            else o
             for o in self.operations
         ]
         for tensor in asked:
@@ -261,7 +263,14 @@ class _Flow:
             graded = use.requires_grad and history
             source = self._source(use.tensor)
             cut = bool(event.cut) and use.requires_grad
-            inputs.append(replace(source, graded=graded or cut))
+            inputs.append(
+                Source(
+                    source.operation,
+                    source.output,
+                    source.tensor,
+                    graded or cut,
+                )
+            )
         label = self._label(event) if event.cut else ""
         self.operations.append(
             Operation(
