@@ -27,7 +27,7 @@ def parts_of(
 
 
 def facts_of_modules(
-    parts: dict[str, torch.nn.Module],
+    parts: dict[str, torch.nn.Module], norms: bool = True
 ) -> dict[str, ModuleFacts]:
     """Count the parameters of each Module, and take their gradients' norm.
 
@@ -43,7 +43,7 @@ def facts_of_modules(
                     inside.get(outer, {})[id(p)] = p
     squares: dict[int, float | None] = {}
     return {
-        path: _module_facts(part, inside[path].values(), squares)
+        path: _module_facts(part, inside[path].values(), squares, norms)
         for path, part in parts.items()
     }
 
@@ -52,10 +52,11 @@ def _module_facts(
     module: torch.nn.Module,
     parameters: Collection[torch.Tensor],
     squares: dict[int, float | None],
+    norms: bool,
 ) -> ModuleFacts:
     known = [
         square
-        for p in parameters
+        for p in (parameters if norms else ())
         if (square := _square(p, squares)) is not None
     ]
     return ModuleFacts(

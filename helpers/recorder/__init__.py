@@ -735,7 +735,7 @@ class Recorder:
             if not self._modules:  # it may be gone at the end
                 with self._looking(path):
                     parts = dict(parts_of(path, module))
-                    self._begun.update(facts_of_modules(parts))
+                    self._begun.update(facts_of_modules(parts, norms=False))
                     held = [
                         *module.named_parameters(path),
                         *unregistered_in(path, module),
