@@ -248,12 +248,7 @@ class ModuleFacts:
         return self.parameters > 0 and not self.trainable
 
     def __str__(self) -> str:
-        return f"{self.kind}, {self.counted}"
-
-    @property
-    def counted(self) -> str:
-        """How many parameters there are, and how many train."""
-        return self.count_text()
+        return f"{self.kind}, {self.count_text()}"
 
     def count_text(self, each: str = "") -> str:
         """How many parameters there are (in ``each`` of several Modules)."""

@@ -21,8 +21,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from nbclient import NotebookClient
 from torch import nn
-from torch.nn.modules import module as nn_module
-from torch.optim import optimizer as torch_optimizer
+from touching import touched
 
 import helpers
 from helpers import draw_graph, draw_memory, facts, record, record_code
@@ -223,24 +222,6 @@ def test_values_on_the_cpu_are_read_under_a_default_of_meta():
 
 
 # -- an interrupt
-
-
-def touched():
-    """Everything of torch's and Python's that a recording touches."""
-    return {
-        "function modes": torch._C._len_torch_function_stack(),
-        "function enabled": torch._C._is_torch_function_enabled(),
-        "dispatch modes": torch._C._len_torch_dispatch_stack(),
-        "pre": list(nn_module._global_forward_pre_hooks),
-        "post": list(nn_module._global_forward_hooks),
-        "always": list(nn_module._global_forward_hooks_always_called),
-        "step pre": list(torch_optimizer._global_optimizer_pre_hooks),
-        "step post": list(torch_optimizer._global_optimizer_post_hooks),
-        "tracer": sys.gettrace(),
-        "frame's tracer": sys._getframe().f_back.f_trace,
-        "stdout": sys.stdout,
-        "grad mode": torch.is_grad_enabled(),
-    }
 
 
 class Interrupt:

@@ -9,8 +9,7 @@ import sys
 import pytest
 import torch
 from torch import nn
-from torch.nn.modules import module as nn_module
-from torch.optim import optimizer as torch_optimizer
+from touching import touched
 
 from helpers import draw_graph, draw_memory, record, record_code
 from helpers.watching import MOST_SOURCES
@@ -61,24 +60,6 @@ def resident():
     """The bytes of memory that this process holds."""
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
         return int(file.read().split()[1]) * 4096
-
-
-def touched():
-    """Everything of torch's and Python's that a recording touches."""
-    return {
-        "function modes": torch._C._len_torch_function_stack(),
-        "function enabled": torch._C._is_torch_function_enabled(),
-        "dispatch modes": torch._C._len_torch_dispatch_stack(),
-        "pre": list(nn_module._global_forward_pre_hooks),
-        "post": list(nn_module._global_forward_hooks),
-        "always": list(nn_module._global_forward_hooks_always_called),
-        "step pre": list(torch_optimizer._global_optimizer_pre_hooks),
-        "step post": list(torch_optimizer._global_optimizer_post_hooks),
-        "tracer": sys.gettrace(),
-        "profiler": sys.getprofile(),
-        "stdout": sys.stdout,
-        "grad mode": torch.is_grad_enabled(),
-    }
 
 
 @pytest.fixture(

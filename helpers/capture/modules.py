@@ -31,7 +31,7 @@ def facts_of_modules(
 ) -> dict[str, ModuleFacts]:
     """Count the parameters of each Module, and take their gradients' norm.
 
-    >>> facts_of_modules({"net": torch.nn.Linear(2, 3)})["net"].counted
+    >>> facts_of_modules({"net": torch.nn.Linear(2, 3)})["net"].count_text()
     '9 parameters, trainable'
     """
     inside: dict[str, dict[int, torch.Tensor]] = {path: {} for path in parts}
