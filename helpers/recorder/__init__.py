@@ -483,7 +483,7 @@ class Recorder:
             if event == "return" and not self.quiet:
                 if name == "CheckpointFunction":
                     with self._looking("a checkpoint"):
-                        self._close_checkpoint(first)
+                        self._close_checkpoint(first, arg)
                 else:
                     self._close_function(name, first, ins, before, arg)
             return leave
@@ -512,10 +512,15 @@ class Recorder:
                     found.made = True
             self._note(name, result, before, ins, outs, [])
 
-    def _close_checkpoint(self, first: int) -> None:
+    def _close_checkpoint(self, first: int, result: Any) -> None:
         """A reentrant checkpoint runs the program's own code under no_grad,
-        and again with a history in backward: that is no cut.
+        and again with a history in backward: that is no cut. Where no input
+        requires a gradient there is no history and no second run: it is one.
         """
+        outs: list[Any] = []
+        collect((result,), outs)
+        if not any(getattr(t, "requires_grad", False) for t in outs):
+            return
         live: set[str] = set()
         for i in range(first, len(self.events)):
             event = self._event(i)
