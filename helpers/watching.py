@@ -69,7 +69,7 @@ class Recording:
     ) -> None:
         """Take what was recorded; it is put in order when it is asked for."""
         told = _told(error)
-        recorder.namespace = recorder.around = dict  # holds on to nothing
+        recorder.forget_names()
         self.error = error
         self._identity = recorder.identity
         self._make = lambda: recorder.run(source, told)

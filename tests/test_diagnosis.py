@@ -17,7 +17,7 @@ w = torch.tensor([3.0, 4.0], requires_grad=True)
 
 @pytest.fixture(autouse=True)
 def strict(monkeypatch):
-    monkeypatch.setattr(helpers.recorder, "STRICT", True)
+    monkeypatch.setattr(helpers.recorder.journal, "STRICT", True)
 
 
 def ask(code, name="x"):

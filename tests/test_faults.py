@@ -237,8 +237,11 @@ class Interrupt:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(OURS):
             return
-        if code.co_name in ("__exit__", "trace_calls", "__del__"):
+        if code.co_name in ("__exit__", "_trace_calls", "__del__"):
             return
+        func = frame.f_locals.get("func")
+        if getattr(func, "__name__", "") == "_set_grad_enabled":
+            return  # torch puts the grad mode back, which nothing guards
         if code.co_flags & inspect.CO_GENERATOR:
             return  # would not run its finally, which after ctrl-C it does
         self.left -= 1

@@ -109,7 +109,7 @@ def parameters() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def strict(monkeypatch: Any) -> Iterator[None]:
     """Nothing is passed over in silence, and one thread adds in one order."""
-    monkeypatch.setattr(recorder, "STRICT", True)
+    monkeypatch.setattr(recorder.journal, "STRICT", True)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with warnings.catch_warnings():

@@ -408,7 +408,7 @@ every_question = pytest.mark.parametrize("question", QUESTIONS)
 @pytest.fixture(autouse=True)
 def strict(monkeypatch):
     """Hear of what the recorder could not look at."""
-    monkeypatch.setattr(recorder, "STRICT", True)
+    monkeypatch.setattr(recorder.journal, "STRICT", True)
 
 
 def run_plainly(code):

@@ -66,9 +66,9 @@ def programs(draw):
 @pytest.fixture(scope="module", autouse=True)
 def strict():
     """Whatever the recorder can't look at fails the test."""
-    helpers.recorder.STRICT = True
+    helpers.recorder.journal.STRICT = True
     yield
-    helpers.recorder.STRICT = False
+    helpers.recorder.journal.STRICT = False
 
 
 def run(code):

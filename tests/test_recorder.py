@@ -31,7 +31,7 @@ print("done")
 @pytest.fixture(autouse=True)
 def strict(monkeypatch):
     """Whatever the recorder can't look at fails the test."""
-    monkeypatch.setattr(helpers.recorder, "STRICT", True)
+    monkeypatch.setattr(helpers.recorder.journal, "STRICT", True)
 
 
 def hooks():
@@ -612,8 +612,10 @@ def test_a_fault_of_ours_does_not_stop_the_program(monkeypatch):
     def fail(self, plan, tensors, result):
         raise ValueError("ours")
 
-    monkeypatch.setattr(helpers.recorder, "STRICT", False)
-    monkeypatch.setattr(helpers.recorder.Recorder, "_note_again", fail)
+    monkeypatch.setattr(helpers.recorder.journal, "STRICT", False)
+    monkeypatch.setattr(
+        helpers.recorder.operations.Operations, "_note_again", fail
+    )
     recording = record_code(
         "import torch\n"
         "x = torch.ones(2)\n"

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from types import CodeType
 
 from ..model import Event
 
-
-def is_function_module(code: CodeType) -> bool:
-    """Say whether code stands where autograd.Function is defined."""
-    return code.co_filename.endswith(
-        os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
-    )
-
-
-def is_dynamo(code: CodeType) -> bool:
-    """Say whether code is what torch.compile wraps around a function."""
-    return code.co_filename.endswith(
-        os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
-    )
+INSIDE = "inside: a Function"  # on what is part of another event
 
 
 def with_regions(
@@ -33,7 +19,7 @@ def with_regions(
     place: dict[int, int] = {}
     inside = []
     for event in events:
-        if any(n.startswith("inside: ") for n in event.notes):
+        if INSIDE in event.notes:
             inside.append(event.number)
             continue
         place |= dict.fromkeys([*inside, event.number], len(merged))

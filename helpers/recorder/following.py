@@ -1,0 +1,362 @@
+"""Follows the lines of a program, and the Python code of torch's that is one
+operation: a custom ``autograd.Function``, a region that was compiled.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import torch
+from torch.autograd.function import FunctionCtx
+
+from ..capture.nodes import in_forward_order, leaves_of
+from ..capture.tensors import grad_fn_of
+from ..model import Use
+from .calls import collect
+from .modules import Modules, Optimizers
+from .operations import Operations
+from .regions import INSIDE
+from .steps import Steps
+
+# From torch 2.14 on Function.apply is no Python code: then its parts are
+# followed, which it calls one after the other.
+APPLIES_IN_PYTHON = isinstance(
+    getattr(torch.autograd.Function.apply, "__func__", None), FunctionType
+)
+_PARTS = {"forward", "setup_context"}
+_BINDS = "_bind_default_args"  # of a forward that is called without ctx
+_FUNCTIONS = os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
+_DYNAMO = os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
+_COMPILED = {"compile_wrapper", "__call__"}  # of a function, of a Module
+
+
+@dataclass
+class _Applied:
+    """A custom Function that runs, or has just run."""
+
+    name: str
+    first: int  # the event that comes next as it begins
+    ins: list[Any]
+    before: list[tuple[torch.Tensor, bool]]
+    context: Any = None
+    result: Any = None
+
+
+class Following:
+    """The trace function: ``aside`` and ``back`` take our mode and hooks out
+    of torch's way, and put them back.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        operations: Operations,
+        modules: Modules,
+        optimizers: Optimizers,
+        aside: Callable[[], None],
+        back: Callable[[], None],
+    ) -> None:
+        self.on = False
+        self._applied: _Applied | None = None
+        self._journal = operations.journal
+        self._steps = steps
+        self._operations = operations
+        self._tensors = operations.tensors
+        self._modules = modules
+        self._optimizers = optimizers
+        self._aside = aside
+        self._back = back
+        self._compiling = False
+        self._before: Any = None  # who traced before us
+        self._own_frame: FrameType | None = None  # of a with block
+        self._own_trace: Any = None
+        self._with_line = 0
+        self._outer: FrameType | None = None  # of the first line
+        self._returned = False  # from a function, into the line that called
+        self._forward: Any = None  # that is called without ctx
+        self._bound: _Applied | None = None  # waits for its setup_context
+
+    def start(self, frame: FrameType | None = None) -> None:
+        """Follow lines from now on; also those of a frame that runs."""
+        self._before = sys.gettrace()
+        if frame is not None:
+            self._journal.line = self._with_line = frame.f_lineno
+            self._own_frame, self._own_trace = frame, frame.f_trace
+            frame.f_trace = self._trace_lines
+        self.on = True
+        sys.settrace(self._trace_calls)
+
+    def stop(self) -> None:
+        """Follow no lines any more; the tracer before comes back."""
+        if self.on:
+            if sys.gettrace() == self._trace_calls:
+                sys.settrace(self._before)
+            if self._own_frame is not None:
+                self._own_frame.f_trace = self._own_trace
+                self._own_frame = None
+            self.on = False
+        self._applied = self._bound = self._outer = None
+
+    # -- lines
+
+    def _trace_calls(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self.on:  # another one took over and gave it back
+            return None
+        if self._compiling:
+            return None
+        code = frame.f_code
+        ours = code.co_filename == self._steps.filename
+        follow = self._trace_lines if ours else None
+        applied = self._applied
+        if applied is not None and not _hands_on(applied, frame):
+            self._note_applied(applied, frame)
+        if code.co_name in _PARTS and not APPLIES_IN_PYTHON:
+            return self._trace_part(frame, follow)
+        if code.co_name == "apply" and _is_function_module(code):
+            return self._trace_apply(frame)
+        if code.co_name == _BINDS and _is_function_module(code):
+            self._forward = frame.f_locals.get("func")
+        if code.co_name in _COMPILED and _is_dynamo(code):
+            return self._trace_compiled(frame)
+        return follow
+
+    def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if self._applied is not None:
+            self._note_applied(self._applied, frame)
+        steps, journal = self._steps, self._journal
+        if event == "line":
+            if frame is self._own_frame and frame.f_lineno == self._with_line:
+                # on the way out of the block: an interrupt in here would
+                # keep __exit__ from being called, and that looks itself
+                return self._trace_lines
+            steps.end()
+            if self._returned and not steps.full:
+                self._returned = False
+                steps.note_what_came_back(frame)
+            if self._outer is None:
+                self._outer = frame
+            if frame is self._outer:
+                self._modules.none_runs()
+            # a line of the program: a closure, or the step has ended
+            journal.in_step = False
+            steps.begin(frame)
+        elif event == "return":
+            steps.end()
+            self._optimizers.back_from(frame)
+            back = frame.f_back
+            if back is not None and back.f_code.co_filename == steps.filename:
+                steps.back_in(back.f_lineno)
+                self._returned = True
+        return self._trace_lines
+
+    # -- a custom autograd.Function is one operation, whatever it runs
+
+    def _trace_apply(self, frame: FrameType) -> Any:
+        names = frame.f_locals
+        name = getattr(names.get("cls"), "__name__", "Function")
+        applied = self._begin(name, names.get("args", ()))
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "return" and not self._journal.quiet:
+                applied.result = arg
+                self._note(applied)
+            return leave
+
+        return leave
+
+    def _trace_part(self, frame: FrameType, follow: Any) -> Any:
+        """Follow ``forward(ctx, ...)``, or ``forward(...)`` and
+        ``setup_context(ctx, ...)`` after it.
+        """
+        code = frame.f_code
+        args = _arguments(frame)
+        context = args[0] if args else None
+        unbound = getattr(self._forward, "__code__", None) is code
+        if unbound:
+            name = self._forward.__qualname__.split(".")[-2]
+            applied = self._begin(name, args)
+        elif not isinstance(context, FunctionCtx):
+            return follow
+        elif code.co_name == "forward":
+            name = type(context).__name__.removesuffix("Backward")
+            applied = self._begin(name, args[1:])
+        elif self._bound is not None:
+            applied = self._bound
+        else:
+            return follow
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:
+            if follow is not None:
+                follow(frame, event, arg)
+            if event != "return" or self._journal.quiet:
+                return leave
+            if code.co_name == "forward":
+                applied.result = arg
+            if unbound:
+                self._forward, self._bound = None, applied
+            else:
+                applied.context, self._bound = context, None
+                self._applied = applied
+            return leave
+
+        return leave
+
+    def _note_applied(self, applied: _Applied, frame: FrameType) -> None:
+        """Note a Function that has run, now that its results have their
+        history; those which it only handed on are other tensors by now,
+        which the frame has.
+        """
+        self._applied = None
+        outs = _tensors_in((applied.result,))
+        if any(t is other for t, _ in applied.before for other in outs):
+            known: list[Any] = []
+            collect(frame.f_locals.values(), known)
+            given = [
+                t
+                for t in known
+                if isinstance(t, torch.Tensor)
+                and grad_fn_of(t) is applied.context
+            ]
+            applied.result = [
+                t for t in outs if all(t is not b for b, _ in applied.before)
+            ] + given
+        self._note(applied)
+
+    def _begin(self, name: str, args: Any) -> _Applied:
+        ins: list[Any] = []
+        collect(args, ins)
+        before = [
+            (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
+        ]
+        return _Applied(name, len(self._journal.events), ins, before)
+
+    def _note(self, applied: _Applied) -> None:
+        name, first = applied.name, applied.first
+        outs = _tensors_in((applied.result,))
+        with self._journal.looking(f"{name}.apply"):
+            if name == "CheckpointFunction":
+                if any(t.requires_grad for t in outs):
+                    self._note_checkpoint(first)
+                return
+            self._operations.mark(first, INSIDE)
+            if not outs or name.startswith("BackwardHook"):
+                return
+            for t in outs:  # made anew: it now has the Function's history
+                self._tensors.made_again(t)
+            self._operations.note(
+                name, applied.result, applied.before, applied.ins, outs, []
+            )
+
+    def _note_checkpoint(self, first: int) -> None:
+        """A reentrant checkpoint runs the program's own code under no_grad,
+        and again with a history in backward: that is no cut.  (Where no input
+        requires a gradient there is no history and no second run: it is one.)
+        """
+        live: set[str] = set()
+        events = self._journal.events
+        for i in range(first, len(events)):
+            event = self._operations.event(i)
+            if event.mode != "no_grad" or event.cut not in ("", "no_grad"):
+                continue
+            inputs = _with_history(event.inputs, live)
+            flows = any(u.requires_grad for u in inputs)
+            outputs = event.outputs
+            if flows:
+                live |= {u.tensor for u in outputs}
+                outputs = _with_history(outputs, live)
+            events[i] = replace(
+                event,
+                inputs=inputs,
+                outputs=outputs,
+                cut="",
+                mode="grad",
+                grad_fn="CheckpointFunctionBackward" if flows else "",
+            )
+
+    # -- a compiled region is one operation
+
+    def _trace_compiled(self, frame: FrameType) -> Any:
+        """The compiler would compile our mode and hooks as well, so they are
+        set aside while it runs.
+        """
+        names = frame.f_locals
+        function = names.get("fn") or getattr(names["self"], "_orig_mod", None)
+        name = getattr(function, "__name__", type(function).__name__)
+        ins = _tensors_in((names.get("args"), names.get("kwargs")))
+        before = [(t, t.requires_grad) for t in ins]
+        self._compiling = True
+        self._aside()
+
+        def leave(frame: FrameType, event: str, arg: Any) -> Any:
+            if event == "return":
+                self._back()
+                self._compiling = False
+                if not self._journal.quiet:
+                    with self._journal.looking(name):
+                        self._note_compiled(name, before, arg)
+            return leave
+
+        return leave
+
+    def _note_compiled(
+        self, name: str, before: list[tuple[torch.Tensor, bool]], result: Any
+    ) -> None:
+        outs = _tensors_in((result,))
+        ends = [grad_fn_of(t) for t, _ in before]
+        roots = [node for t in outs if (node := grad_fn_of(t)) is not None]
+        order, _ = in_forward_order(roots, ends)
+        given = [t for t, _ in before]
+        for leaf in leaves_of(order):  # its own, of a Module or around it
+            if all(leaf is not t for t in given):
+                before.append((leaf, True))
+        if outs:
+            ins = [t for t, _ in before]
+            self._operations.note(
+                f"compiled: {name}", result, before, ins, outs, []
+            )
+
+
+def _tensors_in(things: Any) -> list[torch.Tensor]:
+    found: list[Any] = []
+    collect(things, found)
+    return [t for t in found if isinstance(t, torch.Tensor)]
+
+
+def _hands_on(applied: _Applied, frame: FrameType) -> bool:
+    """Say whether torch makes a view now of an input that is a result."""
+    func, args = (frame.f_locals.get(name) for name in ("func", "args"))
+    return (
+        getattr(func, "__name__", "") == "view_as"
+        and bool(args)
+        and any(args[0] is t for t in _tensors_in((applied.result,)))
+    )
+
+
+def _arguments(frame: FrameType) -> list[Any]:
+    """What a function was called with, as its frame begins."""
+    args, more, named, values = inspect.getargvalues(frame)
+    names = [*args, *(name for name in (more, named) if name)]
+    return [values[name] for name in names if name in values]
+
+
+def _with_history(uses: tuple[Use, ...], live: set[str]) -> tuple[Use, ...]:
+    return tuple(
+        replace(u, requires_grad=u.requires_grad or u.tensor in live)
+        for u in uses
+    )
+
+
+def _is_function_module(code: CodeType) -> bool:
+    """Say whether code stands where autograd.Function is defined."""
+    return code.co_filename.endswith(_FUNCTIONS)
+
+
+def _is_dynamo(code: CodeType) -> bool:
+    """Say whether code is what torch.compile wraps around a function."""
+    return code.co_filename.endswith(_DYNAMO)
