@@ -628,3 +628,84 @@ def test_a_fault_of_ours_does_not_stop_the_program(monkeypatch):
         "sin in line 4 could not be looked at: ValueError",
     )
     assert [o.name for o in recording.operations][-1] == "cos"
+
+
+FUNCTIONS = """
+import torch
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        twice = x * 2
+        return twice
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+class Apart(torch.autograd.Function):
+    @staticmethod
+    def forward(x, k=2):
+        return x * k
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mean = inputs[0].mean()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2, None
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+class Around(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return Scale.apply(x), x
+
+    @staticmethod
+    def backward(ctx, grad, other):
+        return grad
+
+x = torch.ones(2, requires_grad=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("y = Scale.apply(x)", ["Scale"]),
+        ("y = Apart.apply(x)", ["Apart"]),
+        ("y = Same.apply(x)", ["Same"]),
+        ("y, z = Around.apply(x)", ["Around"]),
+        ("y = Same.apply(x).sum()", ["Same", "sum"]),
+        ("y = Scale.apply(Apart.apply(x))", ["Apart", "Scale"]),
+        ("y = torch.relu(Scale.apply(x))", ["Scale", "relu"]),
+    ],
+)
+def test_a_custom_function_is_one_operation_of_the_line_that_calls_it(
+    line, told
+):
+    recording = record_code(FUNCTIONS + line)
+    assert recording.error is None
+    number = FUNCTIONS.count("\n") + 1
+    operations = [(o.name, o.line) for o in recording.operations[1:]]
+    assert operations == [(name, number) for name in told]
+    assert recording.cuts == []
+
+
+def test_a_custom_function_under_no_grad_is_a_cut_of_the_line_that_calls_it():
+    recording = record_code(
+        FUNCTIONS + "with torch.no_grad():\n    y = Scale.apply(x)"
+    )
+    number = FUNCTIONS.count("\n") + 1
+    (cut,) = recording.cuts
+    assert (cut.kind, cut.line) == ("no_grad", number + 1)

@@ -42,21 +42,27 @@ class _Mode(TorchFunctionMode):
         super().__init__()
         self._journal = journal
         self._functions = functions
+        self._chosen = functions.chosen
         self._following = following
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
-        handler = self._functions.choose(func)
+        handler = self._chosen.get(func)
         journal = self._journal
         if journal.quiet or journal.in_step or handler is passed:
             return func(*args, **kwargs)
-        if not self._following.on:
+        following = self._following
+        if not following.on:
+            handler = handler or self._functions.choose(func)
             return handler(func, args, kwargs)
         tracer = sys.gettrace()
         try:
             sys.settrace(None)  # our own functions are not to be followed
+            if following.applied is not None:
+                following.before_call(following.applied, func, args)
+            handler = handler or self._functions.choose(func)
             return handler(func, args, kwargs)
         finally:
             sys.settrace(tracer)

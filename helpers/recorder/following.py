@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -33,6 +33,7 @@ _PARTS = {"forward", "setup_context"}
 _BINDS = "_bind_default_args"  # of a forward that is called without ctx
 _FUNCTIONS = os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
 _DYNAMO = os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
+_HERE = os.path.dirname(__file__)  # noqa: PTH120
 _COMPILED = {"compile_wrapper", "__call__"}  # of a function, of a Module
 
 
@@ -41,6 +42,7 @@ class _Applied:
     """A custom Function that runs, or has just run."""
 
     name: str
+    line: int | None  # that calls it
     first: int  # the event that comes next as it begins
     ins: list[Any]
     before: list[tuple[torch.Tensor, bool]]
@@ -63,7 +65,7 @@ class Following:
         back: Callable[[], None],
     ) -> None:
         self.on = False
-        self._applied: _Applied | None = None
+        self.applied: _Applied | None = None
         self._journal = operations.journal
         self._steps = steps
         self._operations = operations
@@ -101,7 +103,7 @@ class Following:
                 self._own_frame.f_trace = self._own_trace
                 self._own_frame = None
             self.on = False
-        self._applied = self._bound = self._outer = None
+        self.applied = self._bound = self._outer = None
 
     # -- lines
 
@@ -113,9 +115,8 @@ class Following:
         code = frame.f_code
         ours = code.co_filename == self._steps.filename
         follow = self._trace_lines if ours else None
-        applied = self._applied
-        if applied is not None and not _hands_on(applied, frame):
-            self._note_applied(applied, frame)
+        if self.applied is not None and not code.co_filename.startswith(_HERE):
+            self._note_applied(self.applied, frame.f_locals.values())
         if code.co_name in _PARTS and not APPLIES_IN_PYTHON:
             return self._trace_part(frame, follow)
         if code.co_name == "apply" and _is_function_module(code):
@@ -127,8 +128,8 @@ class Following:
         return follow
 
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if self._applied is not None:
-            self._note_applied(self._applied, frame)
+        if self.applied is not None:
+            self._note_applied(self.applied, frame.f_locals.values())
         steps, journal = self._steps, self._journal
         if event == "line":
             if frame is self._own_frame and frame.f_lineno == self._with_line:
@@ -202,30 +203,37 @@ class Following:
                 self._forward, self._bound = None, applied
             else:
                 applied.context, self._bound = context, None
-                self._applied = applied
+                self.applied = applied
             return leave
 
         return leave
 
-    def _note_applied(self, applied: _Applied, frame: FrameType) -> None:
-        """Note a Function that has run, now that its results have their
-        history; those which it only handed on are other tensors by now,
-        which the frame has.
+    def before_call(self, applied: _Applied, func: Any, args: Any) -> None:
+        """A call comes after a Function has run: torch's own, which makes a
+        view of an input that is handed on, or the program's next.
         """
-        self._applied = None
         outs = _tensors_in((applied.result,))
-        if any(t is other for t, _ in applied.before for other in outs):
-            known: list[Any] = []
-            collect(frame.f_locals.values(), known)
-            given = [
+        own = getattr(func, "__name__", "") == "view_as"
+        if not (own and any(args[0] is t for t in outs)):
+            self._note_applied(applied, args)
+
+    def _note_applied(self, applied: _Applied, known: Iterable[Any]) -> None:
+        """Note a Function that has run, now that its results have their
+        history; an input that was handed on is another tensor by now, one of
+        those that are known.
+        """
+        self.applied = None
+        given = [t for t, _ in applied.before]
+        outs = _tensors_in((applied.result,))
+        made = [t for t in outs if all(t is not other for other in given)]
+        if len(made) < len(outs):
+            made += [
                 t
-                for t in known
-                if isinstance(t, torch.Tensor)
-                and grad_fn_of(t) is applied.context
+                for t in _tensors_in(known)
+                if grad_fn_of(t) is applied.context
+                and all(t is not other for other in made)
             ]
-            applied.result = [
-                t for t in outs if all(t is not b for b, _ in applied.before)
-            ] + given
+        applied.result = made
         self._note(applied)
 
     def _begin(self, name: str, args: Any) -> _Applied:
@@ -234,10 +242,12 @@ class Following:
         before = [
             (t, t.requires_grad) for t in ins if isinstance(t, torch.Tensor)
         ]
-        return _Applied(name, len(self._journal.events), ins, before)
+        journal = self._journal
+        return _Applied(name, journal.line, len(journal.events), ins, before)
 
     def _note(self, applied: _Applied) -> None:
         name, first = applied.name, applied.first
+        self._journal.line = applied.line  # its own lines are left
         outs = _tensors_in((applied.result,))
         with self._journal.looking(f"{name}.apply"):
             if name == "CheckpointFunction":
@@ -326,16 +336,6 @@ def _tensors_in(things: Any) -> list[torch.Tensor]:
     found: list[Any] = []
     collect(things, found)
     return [t for t in found if isinstance(t, torch.Tensor)]
-
-
-def _hands_on(applied: _Applied, frame: FrameType) -> bool:
-    """Say whether torch makes a view now of an input that is a result."""
-    func, args = (frame.f_locals.get(name) for name in ("func", "args"))
-    return (
-        getattr(func, "__name__", "") == "view_as"
-        and bool(args)
-        and any(args[0] is t for t in _tensors_in((applied.result,)))
-    )
 
 
 def _arguments(frame: FrameType) -> list[Any]:

@@ -25,7 +25,7 @@ class Functions:
         self._operations = operations
         self._journal = operations.journal
         self._tensors = operations.tensors
-        self._chosen: dict[Any, Handler] = {}
+        self.chosen: dict[Any, Handler] = {}
         self._special: dict[str, Handler] = {
             "requires_grad_": self._set_flag,
             "backward": self._backward,
@@ -40,15 +40,13 @@ class Functions:
 
     def close(self) -> None:
         """Forget what only a run needs."""
-        self._chosen.clear()
+        self.chosen.clear()
 
     def choose(self, func: Any) -> Handler:
         """Return what runs a function and notes what it did."""
-        handler = self._chosen.get(func)
-        if handler is None:
-            handler = self._handler(func)
-            with contextlib.suppress(TypeError):  # not hashable
-                self._chosen[func] = handler
+        handler = self._handler(func)
+        with contextlib.suppress(TypeError):  # not hashable
+            self.chosen[func] = handler
         return handler
 
     def _handler(self, func: Any) -> Handler:
