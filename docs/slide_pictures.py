@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 EDGE = 14  # of a picture, around what is in it
 GAP = 8  # between two parts
@@ -121,49 +121,46 @@ def packed(parts: list[Area], room: float, side: str) -> list[list[Area]]:
 
 def rows(svg: str, room: float) -> list[Area]:
     """Return the parts of a graph that is too wide."""
-    spans = [(b.left, b.right) for b in boxes_of(svg)]
-    parts = []
-    for start, end in parted(spans, room, size_of(svg)[0]):
-        inside = [
-            b
-            for b in boxes_of(svg) + modules_of(svg)
-            if start < b.right and b.left < end
-        ]
-        reach = [(b.top, b.bottom) for b in inside]
-        reach += passing(svg, start, end, 0)
-        parts.append(
-            Area(
-                start,
-                min(top for top, _ in reach) - 3,
-                end,
-                max(bottom for _, bottom in reach) + 3,
-            )
-        )
-    return parts
+    inside = boxes_of(svg) + modules_of(svg)
+    return bands(svg, inside, size_of(svg)[0], room, 0)
 
 
 def columns(svg: str, room: float) -> list[Area]:
     """Return the parts of a graph that is too high."""
-    spans = [(b.top, b.bottom) for b in boxes_of(svg)]
-    lowest = max(bottom for _, bottom in spans) + EDGE
+    lowest = max(box.bottom for box in boxes_of(svg)) + EDGE
+    return bands(svg, boxes_of(svg) + labels_of(svg), lowest, room, 1)
+
+
+def bands(
+    svg: str, inside: list[Area], whole: float, room: float, axis: int
+) -> list[Area]:
+    """Return the parts of a graph that goes on for too long along an axis
+    (0: to the right, 1: downward), each as wide across as what is in it.
+    """
+    spans = [span(box, axis) for box in boxes_of(svg)]
     parts = []
-    for start, end in parted(spans, room, lowest):
-        inside = [
-            b
-            for b in boxes_of(svg) + labels_of(svg)
-            if start < b.bottom and b.top < end
+    for start, end in parted(spans, room, whole):
+        reach = [
+            span(area, 1 - axis)
+            for area in inside
+            if start < span(area, axis)[1] and span(area, axis)[0] < end
         ]
-        reach = [(b.left, b.right) for b in inside]
-        reach += passing(svg, start, end, 1)
+        reach += passing(svg, start, end, axis)
+        low = min(first for first, _ in reach) - 3
+        high = max(last for _, last in reach) + 3
         parts.append(
-            Area(
-                min(left for left, _ in reach) - 3,
-                start,
-                max(right for _, right in reach) + 3,
-                end,
-            )
+            Area(low, start, high, end)
+            if axis
+            else Area(start, low, end, high)
         )
     return parts
+
+
+def span(area: Area, axis: int) -> tuple[float, float]:
+    """Return from where to where an area goes along an axis."""
+    if axis:
+        return area.top, area.bottom
+    return area.left, area.right
 
 
 def parted(
@@ -318,22 +315,14 @@ Placed = list[tuple[Area, float, float]]
 
 def placed_below(parts: list[Area]) -> Placed:
     """Say where parts stand below one another."""
-    y = float(EDGE)
-    found = []
-    for part in parts:
-        found.append((part, float(EDGE), y))
-        y += part.high + GAP
-    return found
+    tops = accumulate((part.high + GAP for part in parts), initial=EDGE)
+    return [(p, float(EDGE), y) for p, y in zip(parts, tops)]  # noqa: B905
 
 
 def placed_beside(parts: list[Area]) -> Placed:
     """Say where parts stand side by side."""
-    x = float(EDGE)
-    found = []
-    for part in parts:
-        found.append((part, x, float(EDGE)))
-        x += part.wide + GAP
-    return found
+    lefts = accumulate((part.wide + GAP for part in parts), initial=EDGE)
+    return [(p, x, float(EDGE)) for p, x in zip(parts, lefts)]  # noqa: B905
 
 
 def composed(svg: str, placed: Placed) -> str:

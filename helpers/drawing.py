@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from .capture import look_at, take
+from .collecting import paused
 from .diagrams import memory, modules, table
 from .diagrams.diagram import Diagram
 from .model import Snapshot
@@ -40,7 +41,8 @@ def draw_memory(*things: Any, **named: Any) -> Diagram:
     notes on autograd mechanics.
     """
     frame = sys._getframe(1)
-    return memory.draw(_look("draw_memory", frame, things, named))
+    with paused():
+        return memory.draw(_look("draw_memory", frame, things, named))
 
 
 def draw_graph(*things: Any, saved: Any = False, **named: Any) -> Diagram:
@@ -70,8 +72,8 @@ def draw_graph(*things: Any, saved: Any = False, **named: Any) -> Diagram:
     frame = sys._getframe(1)
     if not isinstance(saved, bool):  # a tensor that is called saved
         named, saved = {"saved": saved, **named}, False
-    snapshot = _look("draw_graph", frame, things, named, saved)
-    return modules.draw(snapshot)
+    with paused():
+        return modules.draw(_look("draw_graph", frame, things, named, saved))
 
 
 def facts(*things: Any, **named: Any) -> Diagram:

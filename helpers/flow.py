@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from .diagnosis import Story
 from .model import (
@@ -19,11 +19,13 @@ from .model import (
     CutEdge,
     Event,
     Life,
+    ModuleFacts,
     Operation,
     Run,
     Snapshot,
     Source,
     TensorFacts,
+    Use,
 )
 
 __all__ = ["flow", "living", "memory_after"]
@@ -33,6 +35,15 @@ EDGES = {"detach", "data", "item", "numpy", "copy"}
 MOST_CUTS_TOLD = 6
 MOST_SAID = 160  # letters of an error
 MOST_DRAWN = 60  # tensors in one memory picture
+
+
+@dataclass(frozen=True)
+class _Flowing(Snapshot):
+    """A snapshot that knows what is said of each cut and of each tensor at
+    the end of one, by id.
+    """
+
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 def flow(run: Run, step: int) -> Snapshot:
@@ -69,14 +80,31 @@ def living(snapshot: Snapshot) -> Snapshot:
     left_out = len(operations) - len(kept)
     if not kept or not left_out:
         return snapshot
-    gone = "they gave nothing that is there any more"
+    who = "operations: they" if left_out > 1 else "operation: it"
+    said = f"{left_out:,} more {who} gave nothing that is there any more"
+    notes = snapshot.notes
+    if isinstance(snapshot, _Flowing):
+        gone = len(_told_cuts(snapshot.told.values()))
+        shown = kept | used
+        seen = [v for k, v in snapshot.told.items() if k in shown]
+        notes = (*_told_cuts(seen), *notes[gone:])
     return replace(
         snapshot,
         operations=tuple(o for o in snapshot.operations if o.id in kept),
         cuts=tuple(c for c in snapshot.cuts if c.tensor in used),
         loose=tuple(t for t in snapshot.loose if t in used),
-        notes=(*snapshot.notes, f"{left_out:,} more operations: {gone}"),
+        notes=(*notes, said),
     )
+
+
+def _told_cuts(sentences: Iterable[str]) -> list[str]:
+    """Each sentence once, and of many the first ones."""
+    told = list(dict.fromkeys(sentences))
+    more = len(told) - MOST_CUTS_TOLD
+    if more > 0:
+        said = f"And {more} more cut{'s' * (more > 1)}"
+        told = [*told[:MOST_CUTS_TOLD], said]
+    return told
 
 
 def memory_after(run: Run, step: int) -> Snapshot:
@@ -183,25 +211,56 @@ def _marks(
     return marks
 
 
+class _Whole:
+    """What a whole run says, the same at each of its steps."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.story = Story(run)
+        self.idle = _idle(run)
+        self.parameters = {i: name for name, i in run.parameters.items()}
+        self.wanted = {
+            u.tensor for e in run.events for u in e.inputs if u.requires_grad
+        }
+        # what a drawn operation writes in place, with the first that does
+        self.rewritten: dict[str, Event] = {}
+        for event in run.events:
+            if event.kind == "in_place" and not _is_update(event):
+                for use in event.outputs:
+                    self.rewritten.setdefault(use.tensor, event)
+
+
+_newest: list[_Whole] = []
+
+
+def _read(run: Run) -> _Whole:
+    """Read a run once, as a player asks for all its steps in a row."""
+    if not _newest or _newest[0].run is not run:
+        _newest[:] = [_Whole(run)]
+    return _newest[0]
+
+
 class _Flow:
     """Turns events into operations, one after the other."""
 
     def __init__(self, run: Run, step: int) -> None:
         self.run = run
-        self.story = Story(run)
+        self.whole = _read(run)
+        self.story = self.whole.story
         self.now = _snapshot_at(run, step)
         self.last = step == len(run.steps) - 1 or not run.steps
+        self.moment = step
         self.end = len(run.events)
         if not self.last:
             after = [e for s in run.steps[: step + 1] for e in s.events]
             self.end = max(after, default=-1) + 1
         self.facts: dict[str, TensorFacts] = {}
-        self.parameters = {i: name for name, i in run.parameters.items()}
         self.current: dict[str, Source] = {}
         self.operations: list[Operation] = []
         self.outputs: dict[str, tuple[str, int]] = {}
         self.cuts: list[CutEdge] = []
-        self.told: list[str] = []
+        self.told: dict[str, str] = {}
+        self.updates: list[str] = []
         self.made_by: dict[str, str] = {}
         self.frozen: dict[str, int | None] = {}
 
@@ -225,17 +284,30 @@ class _Flow:
             self._facts(tensor)
         loose = {c.tensor for c in self.cuts} - set(asked)
         loose -= {s.tensor for o in operations for s in o.inputs}
-        return Snapshot(
+        return _Flowing(
             tuple(self._final(t) for t in self.facts.values()),
             self.now.storages,
             tuple(operations),
             tuple(asked),
-            self.run.modules,
+            self._modules(),
             cuts=tuple(self.cuts),
             loose=tuple(c.tensor for c in self.cuts if c.tensor in loose),
             recorded=True,
-            notes=(*self._cut_notes(), *self._error(), *self.run.notes),
+            notes=(
+                *_told_cuts(self.told.values()),
+                *dict.fromkeys(self.updates),
+                *self._error(),
+                *self.run.notes,
+            ),
+            told=self.told,
         )
+
+    def _modules(self) -> Mapping[str, ModuleFacts]:
+        """The Modules; the norms are those at the end, and only told there."""
+        if self.last:
+            return self.run.modules
+        modules = self.run.modules.items()
+        return {path: replace(m, grad_norm=None) for path, m in modules}
 
     # -- events
 
@@ -247,7 +319,12 @@ class _Flow:
             self.frozen.pop(tensor, None)
 
     def _operation(self, event: Event) -> None:
-        if not event.inputs or self._is_update(event):
+        if not event.inputs:
+            return
+        if _is_update(event):
+            self._update(event)
+            return
+        if event.number in self.whole.idle:
             return
         if event.kind == "leaves" and not event.cut and not event.outputs:
             return
@@ -271,7 +348,7 @@ class _Flow:
                     graded or cut,
                 )
             )
-        label = self._label(event) if event.cut else ""
+        label = self._label(event, number) if event.cut else ""
         self.operations.append(
             Operation(
                 number,
@@ -294,30 +371,36 @@ class _Flow:
         made = event.outputs[0].tensor if event.outputs else ""
         return self.run.lives[made].shape if made in self.run.lives else None
 
-    @staticmethod
-    def _is_update(event: Event) -> bool:
-        """A write that autograd does not see: values change, no flow."""
-        return event.kind == "in_place" and not event.grad_fn and not event.cut
+    def _update(self, event: Event) -> None:
+        """Tell of a write that a reader might look for in vain."""
+        if not event.cut:
+            return
+        text = self.story.text(event) or self.story.line_text(event.line)
+        where = f"line {event.line}, `{text}`," if text else event.name
+        self.updates.append(
+            f"Not drawn: {where} writes values under {event.mode}, as an "
+            "optimizer's step does"
+        )
 
     def _cut_edge(self, event: Event) -> None:
         source = event.inputs[0]
         if event.outputs:
-            target = event.outputs[0].tensor
+            made = event.outputs[0].tensor
         else:
-            target = f"left{len(self.cuts)}"
-            self.facts[target] = TensorFacts(
-                target, (UNNAMED,), "number", "Python number", ()
+            made = f"left{len(self.cuts)}"
+            self.facts[made] = TensorFacts(
+                made, (UNNAMED,), "number", "Python number", ()
             )
-        if target in self.outputs or target == source.tensor:
+        if made in self.outputs or made == source.tensor:
             return
-        if event.outputs:
-            self._facts(target)
-        self.cuts.append(
-            CutEdge(self._source(source.tensor), target, self._label(event))
-        )
-        self.current[target] = Source(tensor=target)
+        start = self._start(made)
+        target = start.tensor or made
+        label = self._label(event, target)
+        self.cuts.append(CutEdge(self._source(source.tensor), target, label))
+        self.current[made] = start
 
-    def _label(self, event: Event) -> str:
+    def _label(self, event: Event, place: str) -> str:
+        """What stands on a cut; the sentence of it is kept by its place."""
         cut = self.story.cut(event)
         word = {
             "detach": "detach()",
@@ -326,27 +409,57 @@ class _Flow:
             "inference_mode": "inference_mode",
             "not_differentiable": "no derivative",
         }.get(event.cut, f"{event.name}()".replace("__", ""))
-        told = f"Cut: {cut}."
-        if told not in self.told:
-            self.told.append(told)
+        self.told[place] = f"Cut: {cut}"
         return f"{word}\nline {event.line}" if event.line else word
 
     # -- tensors
 
     def _source(self, tensor: str) -> Source:
         known = self.current.get(tensor)
-        if known is not None:
-            return known
-        self._facts(tensor)
-        return Source(tensor=tensor)
+        return self._start(tensor) if known is None else known
+
+    def _start(self, tensor: str) -> Source:
+        """A tensor that nothing drawn has made; what it was before it is
+        written in place has a box of its own, so that edges run forward.
+        """
+        write = self.whole.rewritten.get(tensor)
+        if write is None:
+            self._facts(tensor)
+            return Source(tensor=tensor)
+        before = f"{tensor}-before"
+        if before not in self.facts:
+            self.facts[before] = self._facts_before(before, tensor, write)
+        return Source(tensor=before)
+
+    def _facts_before(
+        self, before: str, tensor: str, write: Event
+    ) -> TensorFacts:
+        steps = self.run.steps
+        of_write = (s.number for s in steps if write.number in s.events)
+        moment = min(next(of_write, 0) - 1, self.moment)
+        then = _snapshot_at(self.run, moment) if moment >= 0 else Snapshot()
+        facts = then.by_id.get(tensor)
+        if facts is None:
+            life = self.run.lives.get(tensor, Life(tensor))
+            had = Use(tensor, True) in write.inputs
+            facts = replace(
+                self._facts_of_gone(life),
+                names=self._facts(tensor).names,
+                requires_grad=had,
+                is_leaf=not had,
+                grad_fn="computed earlier" if had else None,
+            )
+        note = f"before line {write.line}" if write.line else "before a write"
+        return replace(facts, id=before, note=note)
 
     def _facts(self, tensor: str) -> TensorFacts:
         if tensor not in self.facts:
             now = self.now.by_id.get(tensor)
             life = self.run.lives.get(tensor, Life(tensor))
             facts = now or self._facts_of_gone(life)
-            if facts.names == (UNNAMED,) and tensor in self.parameters:
-                facts = replace(facts, names=(self.parameters[tensor],))
+            name = self.whole.parameters.get(tensor)
+            if facts.names == (UNNAMED,) and name is not None:
+                facts = replace(facts, names=(name,))
             grad_fn = self.made_by.get(tensor)
             if now is None and grad_fn:
                 facts = replace(facts, requires_grad=True, grad_fn=grad_fn)
@@ -355,7 +468,7 @@ class _Flow:
 
     def _facts_of_gone(self, life: Life) -> TensorFacts:
         """What is known of a tensor that is not there after this step."""
-        wanted = life.id in self._wanted
+        wanted = life.id in self.whole.wanted
         free = [name for name in life.names if name not in self.now.tensors]
         return TensorFacts(
             life.id,
@@ -368,16 +481,10 @@ class _Flow:
             note=GONE if (free or wanted) and not life.alive else "",
         )
 
-    @functools.cached_property
-    def _wanted(self) -> frozenset[str]:
-        return frozenset(
-            u.tensor
-            for e in self.run.events
-            for u in e.inputs
-            if u.requires_grad
-        )
-
     def _final(self, facts: TensorFacts) -> TensorFacts:
+        life = self.run.lives.get(facts.id)
+        if self.last and life is not None:
+            facts = replace(facts, grad_norm=life.grad_norm)
         if facts.id in self.frozen and not facts.requires_grad:
             line = self.frozen[facts.id]
             where = f"frozen in line {line}" if line else "frozen"
@@ -423,7 +530,8 @@ class _Flow:
             ][-1:]
         if not ends and not self.operations:
             objects = _about(self.run, self.now).objects
-            ends = [t.id for t in objects if not t.is_array][:12]
+            plain = [t.id for t in objects if not t.is_array][:12]
+            ends = [self._start(i).tensor or i for i in plain]
         return list(dict.fromkeys(ends))
 
     def _named_results(
@@ -438,13 +546,6 @@ class _Flow:
                 made.setdefault(number, []).append((k, t))
         return made
 
-    def _cut_notes(self) -> list[str]:
-        told = [t.rstrip(".") for t in self.told]
-        if len(told) > MOST_CUTS_TOLD:
-            more = len(told) - MOST_CUTS_TOLD
-            told = [*told[:MOST_CUTS_TOLD], f"And {more} more cuts"]
-        return told
-
     def _error(self) -> list[str]:
         """Say why the picture ends where it does."""
         if not self.run.error or not self.last:
@@ -453,6 +554,81 @@ class _Flow:
         if len(said) > MOST_SAID:
             said = said[: MOST_SAID - 1] + "…"
         return [f"Here the program stopped: {said}"]
+
+
+def _is_update(event: Event) -> bool:
+    """A write that autograd does not see: values change, no flow; also into
+    a leaf, as what it is then computed from is no history of it.
+    """
+    if event.kind != "in_place" or event.grad_fn:
+        return False
+    return not event.cut or _updates_leaf(event)
+
+
+def _updates_leaf(event: Event) -> bool:
+    into_leaf = any(u.requires_grad for u in event.outputs)
+    return event.kind == "in_place" and not event.grad_fn and into_leaf
+
+
+def _is_drawn(event: Event) -> bool:
+    if event.kind == "leaves":
+        return bool(event.cut)
+    if event.kind == "in_place":
+        return not _is_update(event)
+    return event.kind in ("operation", "grad") and bool(event.inputs)
+
+
+def _idle(run: Run) -> set[int]:
+    """Operations around a cut that lead to nothing: to no name, no backward
+    and no number that could come back, as those of a check of arguments.
+    What only an update of a leaf uses is part of that update.
+    """
+    matter = _mattering(run)
+    ran = [
+        e
+        for e in run.events
+        if e.kind == "operation" and e.number not in matter
+    ]
+    idle = {e.number for e in run.events if _updates_leaf(e)}
+    gone: set[str] = set()
+    for e in ran:
+        cuts = bool(e.cut) and e.cut not in EDGES
+        if cuts or any(u.tensor in gone for u in e.inputs):
+            idle.add(e.number)
+            gone.update(u.tensor for u in e.outputs)
+    users: dict[str, list[int]] = {}
+    for e in run.events:
+        for u in e.inputs:
+            users.setdefault(u.tensor, []).append(e.number)
+    for e in reversed(ran):
+        after = [n for u in e.outputs for n in users.get(u.tensor, ())]
+        if after and idle.issuperset(after):
+            idle.add(e.number)
+    left = any(_is_drawn(e) and e.number not in idle for e in run.events)
+    return idle if left else set()
+
+
+def _mattering(run: Run) -> set[int]:
+    """Events with a result that lives or had a name, or that lead to one."""
+    needed = {t.id for t in run.lives.values() if t.names or t.alive}
+    matter = set()
+    for e in reversed(run.events):
+        if e.kind == "operation":
+            does = e.cut in EDGES or any(u.tensor in needed for u in e.outputs)
+        elif e.kind == "leaves":
+            does = bool(e.cut) or any(_is_float(run, u) for u in e.inputs)
+        else:
+            does = not _updates_leaf(e)
+        if does:
+            matter.add(e.number)
+            needed.update(u.tensor for u in e.inputs)
+    return matter
+
+
+def _is_float(run: Run, use: Use) -> bool:
+    """A number that a later tensor may be made from, unlike a yes or no."""
+    life = run.lives.get(use.tensor)
+    return life is not None and "float" in life.dtype
 
 
 def _where(event: Event) -> str:

@@ -402,6 +402,7 @@ class Life:
     is_parameter: bool = False
     retains_grad: bool = False
     has_grad: bool = False
+    grad_norm: float | None = None
     alive: bool = True
     values: Any = None
 

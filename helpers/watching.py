@@ -12,6 +12,7 @@ from typing import Any
 from . import diagnosis, flow, problems
 from .asking import Learners, summary_of, who_learns_in
 from .capture.names import locals_of
+from .collecting import paused
 from .diagnosis import Cut, Diagnosis, Done, Problem
 from .diagrams import graph, memory, modules
 from .diagrams.diagram import Diagram
@@ -56,7 +57,8 @@ class Recording:
         Raises RuntimeError while the program is still being recorded.
         """
         if self._run is None and self._make is not None:
-            self._run = self._make()
+            with paused():
+                self._run = self._make()
             self._make = None
         if self._run is None:
             raise RuntimeError(
@@ -144,20 +146,27 @@ class Recording:
 
         Raises IndexError for a step that there is not.
         """
-        picture = flow.flow(self.run, self._step(step))
-        if len(picture.operations) > modules.MOST_BOXES:
-            picture = flow.living(picture)
-        return modules.draw(picture, FEW_OPERATIONS)
+        with paused():
+            picture = flow.flow(self.run, self._step(step))
+            boxes = len(picture.operations) + len(picture.objects)
+            if boxes > modules.MOST_BOXES:
+                picture = flow.living(picture)
+            return modules.draw(picture, FEW_OPERATIONS)
 
     def draw_memory(self, step: int = -1) -> Diagram:
         """Draw the memory after a step, and mark what its line changed.
 
         Raises IndexError for a step that there is not.
         """
-        return memory.draw(flow.memory_after(self.run, self._step(step)))
+        with paused():
+            return memory.draw(flow.memory_after(self.run, self._step(step)))
 
     def player(self) -> Player:
         """Show the program step by step, with graph and memory."""
+        with paused():
+            return self._player()
+
+    def _player(self) -> Player:
         run = self.run
         story = self._story
         steps = [s for s in run.steps if s.snapshot is not None]
@@ -229,10 +238,7 @@ class record:
         return self._recording
 
     def _leave(self) -> None:
-        try:
-            self._recorder.restore()
-        finally:
-            self._tee.stop()
+        _put_back(self._recorder, self._tee)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         recorder, recording = self._recorder, self._recording
@@ -311,13 +317,22 @@ def watch(
             finally:
                 recorder.stop_lines()
     finally:
-        try:
-            recorder.restore()  # where an interrupt came before it was
-        finally:
-            tee.stop()
+        _put_back(recorder, tee)  # where an interrupt came before it was
     recording._finish(recorder, source, error)
     if error is not None and not isinstance(error, Exception):
         raise error
+
+
+def _put_back(recorder: Recorder, tee: _Tee) -> None:
+    """Leave everything as it was, also where an interrupt comes meanwhile,
+    at the first line of a call, say: a second one does no harm.
+    """
+    try:
+        recorder.restore()
+        tee.stop()
+    finally:
+        recorder.restore()
+        tee.stop()
 
 
 def _told(error: BaseException | None) -> str:

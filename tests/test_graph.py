@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from helpers import draw_graph
+from helpers import draw_graph, flow, record, record_code
 
 
 def boxes(picture):
@@ -347,3 +347,189 @@ def test_leaves_without_a_name_are_counted():
     b = a * torch.ones(2, requires_grad=True)
     assert draw_graph(a).text.endswith("a reaches a leaf without a name.")
     assert draw_graph(b).text.endswith("b reaches 2 leaves without a name.")
+
+
+# -- recorded
+
+
+def recorded(lines):
+    """The graph of a program on a leaf w and a plain tensor c."""
+    head = (
+        "import torch\n"
+        "w = torch.ones(3, requires_grad=True)\n"
+        "c = torch.zeros(3)\n"
+    )
+    recording = record_code(head + lines)
+    assert recording.error is None
+    return recording
+
+
+WRITES = {
+    "autograd follows": "c.add_(w)\n",
+    "it is cut": "with torch.no_grad():\n    c.add_(w)\n",
+    "another tensor's result": (
+        "with torch.no_grad():\n    torch.add(w, 1, out=c)\n"
+    ),
+    "a part": "c[0] = w[0]\n",
+    "a constant that was cut": "c = (w * 2).detach()\ny = c * w\nc.mul_(w)\n",
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_is_used_and_then_written_has_a_box_of_its_own(write):
+    lines = f"y = c * w\n{WRITES[write]}z = (c * w).sum() + y.sum()\n"
+    text = recorded(lines).draw_graph().text
+    (before,) = re.findall(
+        r"^  c: constant, .*, before line (\d+)$", text, re.M
+    )
+    assert text.count("-> c (") == 1
+    assert before in {"5", "6", "7"}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_no_edge_runs_against_the_direction_of_the_graph(write):
+    lines = f"y = c * w\n{WRITES[write]}z = (c * w).sum() + y.sum()\n"
+    snapshot = flow.flow(recorded(lines).run, 99)
+    made = {
+        t: i for i, o in enumerate(snapshot.operations) for _, t in o.outputs
+    }
+    assert all(
+        made.get(source.tensor, -1) < i
+        for i, o in enumerate(snapshot.operations)
+        for source in o.inputs
+    )
+
+
+def test_what_stands_before_a_write_is_at_its_place_from_the_start():
+    recording = recorded("y = c * w\nc.add_(w)\n")
+    texts = [frame.graph.text for frame in recording.player().frames]
+    assert all("before line 5" in text for text in texts if "  c: " in text)
+
+
+def test_the_values_before_a_write_are_those_of_then():
+    text = recorded("c.add_(w)\n").draw_graph().text
+    assert "c: constant, float32 [3] = [0.0, 0.0, 0.0], before line 4" in text
+
+
+def test_what_was_computed_earlier_and_is_written_is_no_leaf():
+    w = torch.ones(3, requires_grad=True)
+    g = w * 2
+    with record() as recording:
+        g.mul_(w)
+        out = g.sum()
+    text = recording.draw_graph().text
+    assert "  g: computed earlier, float32 [3], before line" in text
+    assert out.requires_grad
+
+
+UPDATES = {
+    "lerp_": "t.lerp_(w, 0.05)",
+    "copy_": "t.copy_(w)",
+    "mul_ and add_": "t.mul_(0.9).add_(w, alpha=0.1)",
+    "a part": "t[0] = w[0]",
+    "a view": "t.view(-1).copy_(w * 2)",
+}
+
+
+def updated(write):
+    return recorded(
+        "t = torch.ones(3, requires_grad=True)\n"
+        f"with torch.no_grad():\n    {write}\n"
+        "loss = (t * c).sum()\n"
+    ).draw_graph()
+
+
+@pytest.mark.parametrize("write", UPDATES.values(), ids=UPDATES)
+def test_a_write_into_a_leaf_is_no_part_of_the_graph(write):
+    text = updated(write).text
+    assert "  t: leaf, float32 [3]" in text
+    assert [line[:8] for line in text.splitlines() if "#" in line] == [
+        "  #1 mul",
+        "  #2 sum",
+    ]
+
+
+def test_a_write_of_what_has_a_history_is_told():
+    text = updated("t.lerp_(w, 0.05)").text
+    assert (
+        "Not drawn: line 6, `t.lerp_(w, 0.05)`, writes values under no_grad, "
+        "as an optimizer's step does."
+    ) in text
+
+
+def test_what_only_a_step_by_hand_uses_is_not_drawn():
+    text = (
+        recorded(
+            "loss = (w * c).sum()\n"
+            "loss.backward()\n"
+            "with torch.no_grad():\n"
+            "    w -= 0.1 * w.grad\n"
+        )
+        .draw_graph()
+        .text
+    )
+    assert "w.grad" not in text
+
+
+IDLE = {
+    "a check of arguments": "assert (w >= 0).all()",
+    "a comparison": "if (w * 2 > 1).any(): pass",
+    "an index": "print(int(w.argmax()))",
+    "a count under no_grad": (
+        "with torch.no_grad(): n = int(((w * c) > 0).sum())"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", IDLE.values(), ids=IDLE)
+def test_a_cut_that_leads_nowhere_is_not_drawn(line):
+    text = recorded(f"{line}\nloss = (w * c).sum()\n").draw_graph().text
+    assert "✂" not in text
+    assert "Cut: " not in text
+
+
+LEADING = {
+    "a name": "mask = w > 0",
+    "a number that comes back": (
+        "with torch.no_grad(): n = float((w * c).mean())"
+    ),
+    "what is computed from it": "y = (w * (w > 0)).sum()",
+    "a backward": "(w * (w > 0)).sum().backward()",
+    "a read": "n = w.sum().item()",
+}
+
+
+@pytest.mark.parametrize("line", LEADING.values(), ids=LEADING)
+def test_a_cut_that_leads_somewhere_is_drawn(line):
+    text = recorded(f"{line}\nloss = (w * c).sum()\n").draw_graph().text
+    assert "✂" in text
+    assert "Cut: " in text
+
+
+def test_a_cut_that_is_all_there_is_is_drawn():
+    text = recorded("print((w > 0).all())\n").draw_graph().text
+    assert "✂ no derivative in line 4" in text
+
+
+def test_a_gradient_whose_values_are_known_shows_its_norm():
+    text = (
+        recorded(
+            "v = torch.ones(4, 4, requires_grad=True)\n"
+            "(v * 3).sum().backward()\n"
+        )
+        .draw_graph()
+        .text
+    )
+    assert "v: leaf, float32 [4, 4], .grad norm 12.0" in text
+
+
+def test_at_the_end_a_large_gradient_shows_its_norm():
+    text = (
+        recorded(
+            "v = torch.ones(10, 10, requires_grad=True)\n"
+            "(v * 3).sum().backward()\n"
+        )
+        .draw_graph()
+        .text
+    )
+    assert "v: leaf, float32 [10, 10], .grad norm 30.0" in text

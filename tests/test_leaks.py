@@ -118,3 +118,15 @@ def test_a_recording_that_is_kept_keeps_no_tensor():
     kept = [record_code(CODE, {"torch": torch}) for _ in range(20)]
     assert living() == before
     assert len(kept) == 20
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_garbage_collector_is_as_it_was(on):
+    x = torch.ones(2, requires_grad=True)
+    was = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        draw_graph(x * 2)
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was else gc.disable)()

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from helpers import draw_graph, record, record_code
+from helpers.diagrams import layout
 
 
 def drawn(name):
@@ -279,3 +280,93 @@ def test_a_name_in_a_function_gives_way_to_the_caller_s():
         "loss = net(torch.ones(1, 2)).sum()\n"
     )
     assert {d.module for d in recording.operations if d.module} == {"net"}
+
+
+# -- ports, and what is put together
+
+
+class Mixer(nn.Module):
+    """Its parts get two inputs each, from operations and from parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(2, 2), nn.Bilinear(2, 2, 2)
+
+    def forward(self, x):
+        return self.second(self.first(x), x.tanh())
+
+
+def ports_of(part, of):
+    """What the ports of a part are called, in a network that is large."""
+    layers = [nn.Linear(2, 2) for _ in range(45)]
+    model, x = nn.Sequential(part, *layers), torch.ones(2, 2)
+    with record() as recording:
+        loss = model(x).sum()
+    nested = recording.draw_graph().nested
+    assert loss.requires_grad
+    (view,) = (v for v in nested.views if v.paths == (f"model.0.{of}",))
+    return [nested._port(view, i) for i in view.items if i.kind == "in"]
+
+
+def test_a_port_is_named_after_the_box_at_the_other_end():
+    assert ports_of(Mixer(), "second") == ["in: first", "in: tanh"]
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.both = nn.Bilinear(2, 2, 2)
+
+    def forward(self, x):
+        return self.both(x.tanh(), (x + 1).tanh())
+
+
+def test_ports_of_one_name_are_counted():
+    assert ports_of(Twice(), "both") == ["in: tanh (1)", "in: tanh (2)"]
+
+
+def test_a_single_port_is_just_in():
+    assert ports_of(Mixer(), "first") == ["in"]
+
+
+def test_the_samples_of_a_batch_are_one_box():
+    data = torch.arange(24.0).view(12, 2)
+    net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(20)])
+    with record() as recording:
+        batch = torch.stack([data[i] for i in range(12)])
+        loss = net(batch).sin().cos().sum()
+    text = recording.draw_graph().text
+    assert "getitem × 12 #1 [no history]" in text
+    assert "getitem #1" not in text
+    assert loss.requires_grad
+
+
+def test_two_batches_stay_two_boxes():
+    data, goals = torch.ones(12, 2), torch.ones(12)
+    net = nn.Sequential(*[nn.Linear(2, 2) for _ in range(20)])
+    with record() as recording:
+        pairs = [(data[i], goals[i]) for i in range(12)]
+        batch, goal = map(torch.stack, zip(*pairs, strict=True))
+        del pairs
+        loss = (net(batch).sum(1) - goal).square().sum()
+    text = recording.draw_graph().text
+    assert text.count("getitem × 12") == 4  # each box, and where it leads
+    assert loss.requires_grad
+
+
+def test_the_norm_of_the_end_is_not_told_of_a_step_before():
+    lines = ["import torch", "x = torch.ones(2, 2)"]
+    lines += ["net = torch.nn.Sequential("]
+    lines += ["    *[torch.nn.Linear(2, 2) for _ in range(45)])"]
+    lines += ["loss = net(x).sum()", "loss.backward()"]
+    recording = record_code("\n".join(lines))
+    before, after = recording.draw_graph(-2).text, recording.draw_graph().text
+    assert ".grad norm" in after
+    assert ".grad norm" not in before
+    assert "No parameter has a .grad." in before
+
+
+def test_the_views_of_modules_may_take_room_to_be_straight():
+    assert "nslimit" not in layout.write_dot(
+        layout.Job([layout.Size(9, 9)], [], straight=True)
+    )

@@ -7,6 +7,7 @@ rightly.
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from functools import lru_cache
@@ -258,6 +259,29 @@ def test_a_target_network_is_cut_by_no_grad():
     assert found.reason == "cut"
     assert [cut.operation for cut in found.cuts] == ["linear"]
     assert "torch.no_grad()" in found.sentence
+
+
+def test_a_target_network_that_lags_behind_is_no_part_of_the_graph():
+    text = run("dqn").recording.draw_graph().text
+    assert "Not drawn: line 28, `t.lerp_(o, 0.05)`" in text
+    assert not re.search(r"#\d+ lerp_|lerp_ #\d+", text)
+
+
+def test_what_a_distribution_checks_is_no_cut_of_the_graph():
+    text = run("policy_gradient").recording.draw_graph().text
+    assert "Cut: line 61, `multinomial`." in text
+    assert "Cut: line 60" not in text
+
+
+def test_only_cuts_that_are_drawn_are_told():
+    text = run("gan_loop").recording.draw_graph().text
+    assert "Cut: line 86, `fake.detach()`." in text
+    assert ".item()" not in text
+
+
+def test_the_gradients_of_a_recording_show_their_norm():
+    text = run("lora").recording.draw_graph().text
+    assert re.search(r"net.0.lora_a = .*, \.grad norm \d", text)
 
 
 def test_accumulated_gradients_were_cleared_at_the_end():

@@ -30,6 +30,7 @@ CONDA["graphviz"] = "python-graphviz"
 IMPORTS = {"pyyaml": "yaml", "resvg-py": "resvg_py", "ipython": "IPython"}
 CODE = sorted((ROOT / "helpers").rglob("*.py"))
 FLOORS = {
+    "collecting": 1,
     "model": 1,
     "diagrams": 2,
     "capture": 2,

@@ -666,6 +666,21 @@ class Same(torch.autograd.Function):
     def backward(ctx, grad):
         return -grad
 
+class Short(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, *args: args[0] * 2)
+    backward = staticmethod(lambda ctx, grad: grad * 2)
+
+class Packed(torch.autograd.Function):
+    @staticmethod
+    def forward(*args):
+        ctx, x = args
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
 class Around(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -685,6 +700,8 @@ x = torch.ones(2, requires_grad=True)
         ("y = Scale.apply(x)", ["Scale"]),
         ("y = Apart.apply(x)", ["Apart"]),
         ("y = Same.apply(x)", ["Same"]),
+        ("y = Short.apply(x)", ["Short"]),
+        ("y = Packed.apply(x)", ["Packed"]),
         ("y, z = Around.apply(x)", ["Around"]),
         ("y = Same.apply(x).sum()", ["Same", "sum"]),
         ("y = Scale.apply(Apart.apply(x))", ["Apart", "Scale"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import torch
@@ -24,5 +25,6 @@ def touched():
         "frame's tracer": sys._getframe().f_back.f_trace,
         "profiler": sys.getprofile(),
         "stdout": sys.stdout,
+        "collector": gc.isenabled(),
         "grad mode": torch.is_grad_enabled(),
     }

@@ -20,9 +20,9 @@ from .modules import facts_of_modules, parts_of
 from .names import Caller, look_at
 from .tensors import (
     Found,
+    Norms,
     grad_fn_of,
     gradient_of,
-    norm_of,
     tensor_facts,
 )
 from .things import Leaf, is_a, is_leaf, refusal, tensors_in
@@ -84,6 +84,7 @@ class _Taking:
         self.most_asked = MOST_ASKED
         self.modules: list[tuple[str, torch.nn.Module, bool]] = []
         self.owners: dict[str, dict[str, None]] = {}
+        self.norms = Norms()
 
     def take(self, things: Named, graph: bool) -> Snapshot:
         if things:
@@ -260,13 +261,13 @@ class _Taking:
     def _facts(
         self,
     ) -> tuple[tuple[TensorFacts, ...], tuple[Any, ...]]:
-        owners: dict[str, tuple[Found, torch.Tensor]] = {}
+        owners: dict[str, Found] = {}
         for found in list(self.found.values()):
             gradient = gradient_of(found.leaf)
             if gradient is not None:
                 names = [f"{name}.grad" for name in found.names]
                 for name in names:
-                    owners[found.id] = self._add(gradient, name), gradient
+                    owners[found.id] = self._add(gradient, name)
         everything = list(self.found.values())
         groups = storages.group([f.leaf for f in everything])
         ids = []
@@ -278,7 +279,7 @@ class _Taking:
                 everything[i].start = storages.start_in(
                     everything[i].leaf, block
                 )
-        grads = {f.id for f, _ in owners.values()}
+        grads = {f.id for f in owners.values()}
         facts = {
             f.id: tensor_facts(f, None) for f in everything if f.id in grads
         }
@@ -287,10 +288,9 @@ class _Taking:
                 if f.id not in facts:
                     facts[f.id] = tensor_facts(f, None)
                 continue
-            owner, gradient = owners[f.id]
-            facts[f.id] = tensor_facts(f, facts[owner.id])
+            facts[f.id] = tensor_facts(f, facts[owners[f.id].id])
             if self.function != "draw_memory":
-                norm = norm_of(gradient)
+                norm = self.norms.of(f.leaf)
                 facts[f.id] = replace(facts[f.id], grad_norm=norm)
         if self.function in WITHOUT_CELLS:
             return tuple(facts[f.id] for f in everything), ()
@@ -339,7 +339,7 @@ class _Taking:
         for name, module, _ in self.modules:
             for where, part in parts_of(name, module):
                 parts.setdefault(where, part)
-        return facts_of_modules(parts)
+        return facts_of_modules(parts, self.norms)
 
 
 class _Naming:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from itertools import accumulate
 
 import torch
 
 from ..model import ModuleFacts
-from .tensors import gradient_of, is_uninitialized, norm_of
+from .tensors import Norms, is_uninitialized
 from .things import Leaf, is_a, tensors_in
-
-MOST_OF_A_MODULE = 100_000_000  # elements of one gradient: 40 ms
 
 __all__ = ["facts_of_modules", "parts_of", "unregistered_in"]
 
@@ -27,9 +26,10 @@ def parts_of(
 
 
 def facts_of_modules(
-    parts: dict[str, torch.nn.Module], norms: bool = True
+    parts: dict[str, torch.nn.Module], norms: Norms | None = None
 ) -> dict[str, ModuleFacts]:
-    """Count the parameters of each Module, and take their gradients' norm.
+    """Count the parameters of each Module; with ``norms``, tell the norm of
+    their gradients, too.
 
     >>> facts_of_modules({"net": torch.nn.Linear(2, 3)})["net"].count_text()
     '9 parameters, trainable'
@@ -41,9 +41,8 @@ def facts_of_modules(
             if not is_uninitialized(p):
                 for outer in accumulate(path.split("."), "{}.{}".format):
                     inside.get(outer, {})[id(p)] = p
-    squares: dict[int, float | None] = {}
     return {
-        path: _module_facts(part, inside[path].values(), squares, norms)
+        path: _module_facts(part, inside[path].values(), norms)
         for path, part in parts.items()
     }
 
@@ -51,31 +50,17 @@ def facts_of_modules(
 def _module_facts(
     module: torch.nn.Module,
     parameters: Collection[torch.Tensor],
-    squares: dict[int, float | None],
-    norms: bool,
+    norms: Norms | None,
 ) -> ModuleFacts:
     known = [
-        square
-        for p in (parameters if norms else ())
-        if (square := _square(p, squares)) is not None
+        norm for p in parameters if norms and (norm := norms.of(p)) is not None
     ]
     return ModuleFacts(
         type(module).__name__,
         sum(p.numel() for p in parameters),
         sum(p.numel() for p in parameters if p.requires_grad),
-        sum(known) ** 0.5 if known else None,
+        math.hypot(*known) if known else None,
     )
-
-
-def _square(
-    parameter: torch.Tensor, squares: dict[int, float | None]
-) -> float | None:
-    """The square of the norm of its gradient, taken once."""
-    if id(parameter) not in squares:
-        grad = gradient_of(parameter)
-        norm = None if grad is None else norm_of(grad, MOST_OF_A_MODULE)
-        squares[id(parameter)] = None if norm is None else norm * norm
-    return squares[id(parameter)]
 
 
 def unregistered_in(

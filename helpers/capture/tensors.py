@@ -16,7 +16,7 @@ from .storages import is_fake
 from .things import Leaf
 
 MOST_VALUES = 64  # a tensor with more elements is never read whole
-MOST_FOR_NORM = 100_000  # nor is a gradient with more
+MOST_FOR_NORM = 100_000_000  # nor is a gradient with more: 40 ms
 
 
 def _reader(name: str) -> Any:
@@ -207,10 +207,26 @@ def _values(tensor: torch.Tensor) -> Any:
     return None
 
 
-def norm_of(tensor: torch.Tensor, most: int = MOST_FOR_NORM) -> float | None:
-    """Return the norm of a gradient that is neither large nor special."""
+class Norms:
+    """The norm of each tensor's gradient, taken once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, float | None] = {}  # by id()
+
+    def of(self, tensor: Leaf) -> float | None:
+        """Return the norm of a gradient; None where there is none, or one
+        that is huge or special.  The tensor has to live on.
+        """
+        if id(tensor) not in self._known:
+            gradient = gradient_of(tensor)
+            norm = None if gradient is None else _norm(gradient)
+            self._known[id(tensor)] = norm
+        return self._known[id(tensor)]
+
+
+def _norm(tensor: torch.Tensor) -> float | None:
     plain = type(tensor) in (torch.Tensor, torch.nn.Parameter)
-    if plain and _is_small(tensor, _shape(tensor), most):
+    if plain and _is_small(tensor, _shape(tensor), MOST_FOR_NORM):
         with contextlib.suppress(*_UNREADABLE):
             return float(tensor.detach().norm())
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -250,7 +251,38 @@ def _alt(graph: Graph) -> str:
 def _boxes_and_edges(
     graph: Graph,
 ) -> tuple[list[Box], list[Line], list[Frame]]:
-    modules = graph.snapshot.modules
+    boxes, of_tensor, of_fold = _boxes(graph)
+    edges = [
+        Line(_place_of(key, of_tensor, of_fold), of_tensor[t], label, cut=True)
+        for key, t, label in graph.cut_edges
+    ]
+    total = Counter(i.key for f in graph.folds for i in graph.inputs(f))
+    starts = {t.id for t in graph.starts}
+    many = {key for key in starts if total[key] > MANY_USES}
+    seen: set[str | int] = set()
+    for i, f in enumerate(graph.folds):
+        head = of_fold[i]
+        for one in graph.inputs(f):
+            tail = _place_of(one.key, of_tensor, of_fold)
+            if one.key in many and one.key in seen:
+                tail = len(boxes)
+                boxes.append(_stub(graph, str(one.key), i))
+            seen.add(one.key)
+            text = one.cut or (f"× {one.count}" if one.count > 1 else "")
+            edges.append(
+                Line(tail, head, text, cut=bool(one.cut), graded=one.graded)
+            )
+        history = f.operations[-1].history
+        for made in graph.outputs(f):
+            edges.append(Line(head, of_tensor[made], graded=history))
+        edges += _saved_edges(graph, f, head, of_tensor, boxes)
+    return boxes, edges, _frames(graph, of_tensor, of_fold)
+
+
+def _boxes(
+    graph: Graph,
+) -> tuple[list[Box], dict[str, int], dict[int, int]]:
+    """The boxes, and which is that of a tensor and of a fold."""
     boxes: list[Box] = []
     of_tensor: dict[str, int] = {}
     of_fold: dict[int, int] = {}
@@ -260,7 +292,7 @@ def _boxes_and_edges(
         boxes[-1].key = t.id
     for i, f in enumerate(graph.folds):
         of_fold[i] = len(boxes)
-        boxes.append(operation_box(f, modules))
+        boxes.append(operation_box(f, graph.snapshot.modules))
         boxes[-1].key = "+".join(o.id for o in f.operations)
         boxes[-1].fold = f
         for made in graph.outputs(f):
@@ -268,38 +300,14 @@ def _boxes_and_edges(
             boxes.append(tensor_box(graph.tensor(made), ""))
             boxes[-1].key = made
             boxes[-1].name = name_text(graph.tensor(made))
-    edges = [
-        Line(_place_of(key, of_tensor, of_fold), of_tensor[t], label, cut=True)
-        for key, t, label in graph.cut_edges
-    ]
-    uses: dict[str, int] = {}
-    total: dict[str | int, int] = {}
-    starts = {t.id for t in graph.starts}
-    for f in graph.folds:
-        for one in graph.inputs(f):
-            total[one.key] = total.get(one.key, 0) + 1
-    for i, f in enumerate(graph.folds):
-        head = of_fold[i]
-        for one in graph.inputs(f):
-            key = one.key
-            tail = _place_of(key, of_tensor, of_fold)
-            text = one.cut or (f"× {one.count}" if one.count > 1 else "")
-            if isinstance(key, str):
-                uses[key] = uses.get(key, 0) + 1
-                often = key in starts and total[key] > MANY_USES
-                if often and uses[key] > 1:
-                    tail = len(boxes)
-                    t = graph.tensor(key)
-                    boxes.append(tensor_box(t, "", again=True))
-                    boxes[-1].key = f"{key} again in {i}"
-            edges.append(
-                Line(tail, head, text, cut=bool(one.cut), graded=one.graded)
-            )
-        history = f.operations[-1].history
-        for made in graph.outputs(f):
-            edges.append(Line(head, of_tensor[made], graded=history))
-        edges += _saved_edges(graph, f, head, of_tensor, boxes)
-    return boxes, edges, _frames(graph, of_tensor, of_fold)
+    return boxes, of_tensor, of_fold
+
+
+def _stub(graph: Graph, tensor: str, use: int) -> Box:
+    """A leaf that is used often, once more beside one of its uses."""
+    box = tensor_box(graph.tensor(tensor), "", again=True)
+    box.key = f"{tensor} again in {use}"
+    return box
 
 
 def _place_of(

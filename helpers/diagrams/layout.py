@@ -19,8 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import graphviz
-
 from .svg import Point
 
 __all__ = ["Edge", "Group", "Job", "Layout", "Size", "lay_out", "lay_out_all"]
@@ -95,12 +93,15 @@ class Layout:
 
 @dataclass(frozen=True)
 class Job:
-    """Boxes to place so that edges run to the right (or downward)."""
+    """Boxes to place so that edges run to the right (or downward); a
+    ``straight`` job may take more room, so that edges bend less.
+    """
 
     boxes: Sequence[Size]
     edges: Sequence[Edge]
     groups: Sequence[Group] = ()
     downward: bool = False
+    straight: bool = False
 
 
 def lay_out(
@@ -283,6 +284,7 @@ def _only(part: list[int], job: Job) -> Job:
             if g.members[0] in place
         ],
         job.downward,
+        job.straight,
     )
 
 
@@ -336,11 +338,14 @@ def write_dot(job: Job) -> str:
     >>> write_dot(Job([Size(72, 36)], [])).splitlines()[-2].strip()
     '0 [height=0.500 width=1.000]'
     """
+    import graphviz  # takes milliseconds, and not every picture needs it
+
     boxes, edges, groups = job.boxes, job.edges, job.groups
     graph = graphviz.Digraph()
+    if not job.straight:
+        graph.attr(nslimit="1")
     graph.attr(
         rankdir="TB" if job.downward else "LR",
-        nslimit="1",
         nodesep="0.22",
         ranksep="0.36",
     )
@@ -366,7 +371,7 @@ def write_dot(job: Job) -> str:
     return graph.source
 
 
-def _write_box(graph: graphviz.Digraph, i: int, size: Size) -> None:
+def _write_box(graph: Any, i: int, size: Size) -> None:
     graph.node(
         str(i),
         width=f"{size.width / _INCH:.3f}",

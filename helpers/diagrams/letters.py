@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 
 def legible(text: str) -> str:
@@ -11,12 +12,16 @@ def legible(text: str) -> str:
     >>> legible("a\\x00b"), legible("<b>")
     ('a\\\\x00b', '<b>')
     """
-    return _NO_XML.sub(lambda found: _written_out(found[0]), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return _no_xml().sub(lambda found: _written_out(found[0]), text)
 
 
-_NO_XML = re.compile(
-    "[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-)
+@cache
+def _no_xml() -> re.Pattern[str]:  # to compile it takes milliseconds
+    return re.compile(
+        "[^\t\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    )
 
 
 def _written_out(char: str) -> str:

@@ -8,9 +8,10 @@ can come to overlap.  The same is done without scripts for the first picture.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from ..model import Snapshot, number_text
@@ -30,7 +31,7 @@ from .diagram import Diagram
 from .folding import PLAIN
 from .layout import Edge, Job, Layout, Size, lay_out_all
 from .module_page import module_page
-from .nesting import Item, View, nest, placed
+from .nesting import Item, View, gathered, nest, placed
 from .reading import Graph, root_name
 from .words import (
     counted,
@@ -66,7 +67,7 @@ def draw(snapshot: Snapshot, plain: int = PLAIN) -> Diagram:
         return plain_graph.draw(snapshot, plain)
     if not snapshot.recorded:
         snapshot = placed(snapshot)
-    graph = Graph(snapshot, len(snapshot.operations))
+    graph = Graph(gathered(snapshot), len(snapshot.operations))
     views = nest(graph)
     nested = _Nested(graph, views)
     crowded = nested.count() > MOST_BOXES and not snapshot.grouped
@@ -107,6 +108,7 @@ class _Nested:
         modules = graph.snapshot.modules.values()
         self.some_grad = any(m.grad_norm is not None for m in modules)
         self.known_boxes: dict[int, list[Box]] = {}
+        self.known_ports: dict[int, dict[str, str]] = {}
         self.layouts: dict[int, Layout] = {}
         self.downward: set[int] = set()
 
@@ -144,17 +146,45 @@ class _Nested:
         return Box([([self._port(view, item)], "s")], style.CARD, style.FAINT)
 
     def _port(self, view: View, item: Item) -> str:
-        if item.kind == "out":
-            return "out"
-        alike = [i for i in view.items if i.kind == "in"]
-        if len(alike) == 1:
-            return "in"
-        kind, key = item.key.split()
+        """What a port is called: after the box at the other end."""
+        if view.number not in self.known_ports:
+            ports = [i for i in view.items if i.kind == "in"]
+            words = ["in"]
+            if len(ports) > 1:
+                words = [f"in: {self._source(view, i)}" for i in ports]
+            often = Counter(words)
+            words = [
+                f"{word} ({words[:k].count(word) + 1})"
+                if often[word] > 1
+                else word
+                for k, word in enumerate(words)
+            ]
+            self.known_ports[view.number] = dict(
+                zip((i.key for i in ports), words, strict=False)
+            )
+        known = self.known_ports[view.number]
+        return "out" if item.kind == "out" else known[item.key]
+
+    def _source(self, view: View, port: Item) -> str:
+        """The tensor, the operation, or the module around that one which
+        stands beside the view.
+        """
+        kind, key = port.key.split()
         if kind == "tensor":
-            return f"in: {self.graph.names[key]}"
+            return self.graph.names[key]
         operation = self.graph.folds[int(key)].operations[0]
-        where = operation.module.rpartition(".")[2]
-        return f"in: {where or operation.name}"
+        while not view.paths and view.parent >= 0:
+            view = self.views[view.parent]
+        here = f"{view.paths[-1]}." if view.paths else ""
+        beside = ""
+        for path in accumulate(operation.module.split("."), "{}.{}".format):
+            facts = self.graph.snapshot.modules.get(path)
+            if facts is None or facts.only_holds:
+                continue
+            if not here.startswith(f"{path}."):
+                return path.removeprefix(beside)
+            beside = f"{path}."
+        return operation.name
 
     def _module_box(self, view: View) -> Box:
         path, title = self._title(view)
@@ -240,17 +270,18 @@ class _Nested:
             jobs = []
             for n in numbers:
                 sizes, edges = self._sizes(n), self._edges(n)
-                jobs += [Job(sizes, edges), Job(sizes, edges, downward=True)]
+                wide = Job(sizes, edges, straight=True)
+                jobs += [wide, replace(wide, downward=True)]
             found = lay_out_all(jobs)
             limit = WIDE - 2 * _ROOM * level
             for k, n in enumerate(numbers):
-                wide, tall = found[2 * k], found[2 * k + 1]
-                across = wide.width <= limit
+                flat, tall = found[2 * k], found[2 * k + 1]
+                across = flat.width <= limit
                 if any(m in self.downward for m in self._open_in(n)):
                     across = False  # one way to read for both
-                if not across and tall.width < wide.width:
+                if not across and tall.width < flat.width:
                     self.downward.add(n)
-                self.layouts[n] = tall if n in self.downward else wide
+                self.layouts[n] = tall if n in self.downward else flat
 
     def _open_in(self, number: int) -> list[int]:
         inside = _views_in(self.views[number])
@@ -323,19 +354,11 @@ class _Nested:
         return "".join(parts), min(longest, wide), y
 
     def _draw_view(self, number: int, left: float, top: float) -> str:
-        layout, view = self.layouts[number], self.views[number]
-        parts = []
-        for line, spline, label in zip(
-            self._lines(number), layout.edges, layout.labels, strict=True
-        ):
-            parts.append(draw_edge(line, spline, label, left, top))
-        for item, box, centre, size in zip(
-            view.items,
-            self._boxes(number),
-            layout.boxes,
-            self._sizes(number),
-            strict=True,
-        ):
+        parts = [
+            draw_edge(line, spline, label, left, top)
+            for line, spline, label in self._drawn_lines(number)
+        ]
+        for item, box, centre, size in self._drawn_boxes(number):
             if item.kind == "view" and item.view in self.open:
                 x = left + centre[0] - size.width / 2
                 y = top + centre[1] - size.height / 2
@@ -346,6 +369,23 @@ class _Nested:
             else:
                 parts.append(draw_box(box, centre, left, top))
         return "".join(parts)
+
+    def _drawn_lines(
+        self, number: int
+    ) -> Iterator[tuple[Line, tuple[svg.Point, ...], svg.Point | None]]:
+        """The edges of a view, each with its way and its label's place."""
+        layout, lines = self.layouts[number], self._lines(number)
+        return zip(lines, layout.edges, layout.labels, strict=True)
+
+    def _drawn_boxes(
+        self, number: int
+    ) -> Iterator[tuple[Item, Box, svg.Point, Size]]:
+        """The items of a view, each with its box, its centre and the room
+        that it has.
+        """
+        items, centres = self.views[number].items, self.layouts[number].boxes
+        boxes, sizes = self._boxes(number), self._sizes(number)
+        return zip(items, boxes, centres, sizes, strict=True)
 
     def _draw_frame(self, number: int, size: Size, x: float, y: float) -> str:
         fill = style.GROUP_FILL if number % 2 else style.CARD
@@ -382,16 +422,21 @@ class _Nested:
             f"{counted(len(graph.folds), 'operation')} in {shown} boxes; in "
             "the notebook, those with a + open."
         )
-        if not self.some_grad and any(
-            m.trainable for m in graph.snapshot.modules.values()
-        ):
-            remarks.append("No parameter has a .grad yet.")
+        trainable = any(m.trainable for m in graph.snapshot.modules.values())
+        if trainable and not self._has_grad():
+            remarks.append("No parameter has a .grad.")
         if not graph.snapshot.recorded:
             remarks.append(
                 "Where an operation has no parameters, its module is inferred "
                 "from its neighbours; a recording knows it."
             )
         return remarks
+
+    def _has_grad(self) -> bool:
+        known = self.graph.snapshot.objects
+        return self.some_grad or any(
+            t.is_parameter and t.grad is not None for t in known
+        )
 
     def _reached(self) -> list[str]:
         """Which tensors a gradient reaches, parameters only counted."""
@@ -537,49 +582,43 @@ class _Nested:
     def _view_data(self, view: View) -> dict[str, Any]:
         n = view.number
         layout = self.layouts[n]
-        boxes = []
-        for item, box, centre, size in zip(
-            view.items,
-            self._boxes(n),
-            layout.boxes,
-            self._sizes(n),
-            strict=True,
-        ):
-            own = box.size()
-            middle = (own.width / 2, own.height / 2)
-            boxes.append(
-                [
-                    *map(_short, (*centre, size.width, size.height)),
-                    *map(_short, (own.width, own.height)),
-                    draw_box(box, middle, 0, 0),
-                    item.view,
-                ]
-            )
-        edges = []
-        for line, spline, label in zip(
-            self._lines(n), layout.edges, layout.labels, strict=True
-        ):
-            drawn = draw_edge(line, spline, label, 0, 0)
-            words = drawn[drawn.index("<text") :] if line.text else ""
-            edges.append(
-                [
-                    line.tail,
-                    line.head,
-                    [[_short(x), _short(y)] for x, y in spline],
-                    *line.look(),
-                    words,
-                    [_short(v) for v in label] if label else None,
-                ]
-            )
         path, title = self._title(view)
         return {
             "size": [_short(layout.width), _short(layout.height)],
             "head": self._frame_head(n) if n else "",
             "least": _short(self._least(n)) if n else 0,
             "name": f"{path}: {title}" if path else title,
-            "boxes": boxes,
-            "edges": edges,
+            "boxes": [
+                _box_data(box, centre, room, item.view)
+                for item, box, centre, room in self._drawn_boxes(n)
+            ],
+            "edges": [_edge_data(*drawn) for drawn in self._drawn_lines(n)],
         }
+
+
+def _box_data(box: Box, centre: svg.Point, room: Size, view: int) -> list[Any]:
+    """A box for the page: its place, the room it has, its own size, its
+    picture and the view that it opens.
+    """
+    own = box.size()
+    sides = (*centre, room.width, room.height, own.width, own.height)
+    drawn = draw_box(box, (own.width / 2, own.height / 2), 0, 0)
+    return [*map(_short, sides), drawn, view]
+
+
+def _edge_data(
+    line: Line, spline: Sequence[svg.Point], label: svg.Point | None
+) -> list[Any]:
+    """An edge for the page: its ends, its way, its look, its words."""
+    drawn = draw_edge(line, spline, label, 0, 0)
+    return [
+        line.tail,
+        line.head,
+        [[_short(x), _short(y)] for x, y in spline],
+        *line.look(),
+        drawn[drawn.index("<text") :] if line.text else "",
+        [_short(v) for v in label] if label else None,
+    ]
 
 
 def _tail(path: str, first: str) -> str:

@@ -8,6 +8,7 @@ an edge comes from outside of a view, a port stands for the other end.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,10 +16,11 @@ from ..model import UNNAMED, ModuleFacts, Operation, Snapshot
 from .folding import FEWEST, PLAIN, Fold, ranges
 from .reading import Graph
 
-__all__ = ["Item", "Link", "View", "nest", "placed"]
+__all__ = ["Item", "Link", "View", "gathered", "nest", "placed"]
 
 DEEPEST = 24  # modules in each other that become a view of their own
 PRODUCTS = {"mm", "addmm"}  # what a Linear runs
+ALIKE = 4  # operations between the same two places that become one box
 FLATTENED = {"view", "unsafe_view", "reshape"}  # and does before and after
 
 
@@ -111,6 +113,7 @@ class _Nest:
             for path, facts in graph.snapshot.modules.items()
             if path and not facts.only_holds
         }
+        self.alike = _alike(self.operations)
         self.chains = [self._ancestors(o.module) for o in self.operations]
         self.spots: dict[int, _Spot] = {}
         self.folded: dict[int, Fold] = {}
@@ -196,9 +199,22 @@ class _Nest:
             if period == 1 and times >= FEWEST and entries[start].path:
                 few.append((start, 1, times))
             else:
-                places = range(start, start + period * times)
-                few += [(k, 1, 1) for k in places]
+                for k in range(start, start + period * times):
+                    if few and self._goes_with(entries, few[-1][0], k):
+                        few[-1] = (few[-1][0], 1, few[-1][2] + 1)
+                    else:
+                        few.append((k, 1, 1))
         return few
+
+    def _goes_with(self, entries: list[_Entry], first: int, k: int) -> bool:
+        """Say whether two operations do the same between two places."""
+        if entries[first].path or entries[k].path:
+            return False
+        one, other = (
+            self.operations[entries[n].operations[0]].id for n in (first, k)
+        )
+        kind = self.alike.get(one)
+        return kind is not None and kind == self.alike.get(other)
 
     def _place(
         self,
@@ -479,6 +495,49 @@ class _Nest:
                 Link(place[e.tail], place[e.head], e.count, e.graded, e.cut)
                 for e in view.links
             ]
+
+
+def gathered(snapshot: Snapshot) -> Snapshot:
+    """Put operations that do the same between the same two places next to
+    each other, as those that take the samples of a batch.
+    """
+    alike = _alike(snapshot.operations)
+    if not alike:
+        return snapshot
+    members: dict[str, list[Operation]] = {}
+    for o in snapshot.operations:
+        members.setdefault(alike.get(o.id, o.id), []).append(o)
+    ordered = (o for some in members.values() for o in some)
+    return replace(snapshot, operations=tuple(ordered))
+
+
+def _alike(operations: Sequence[Operation]) -> dict[str, str]:
+    """Operations of one name, from one source to one other operation, where
+    there are several: the id of each with that of the first.
+    """
+    fed = Counter(
+        (o.name, s.operation or s.tensor)
+        for o in operations
+        if len(o.inputs) == 1 and not o.outputs
+        for s in o.inputs
+    )
+    if not fed or fed.most_common(1)[0][1] < ALIKE:
+        return {}
+    users: dict[str, list[str]] = {}
+    for o in operations:
+        for s in o.inputs:
+            if s.operation:
+                users.setdefault(s.operation, []).append(o.id)
+    found: dict[object, list[str]] = {}
+    for o in operations:
+        if len(o.inputs) == 1 and not o.outputs:
+            goes_to = users.get(o.id, ())
+            if len(goes_to) == 1:
+                what = (o.name, o.cut, o.module, o.history)
+                key = (what, o.inputs[0], goes_to[0])
+                found.setdefault(key, []).append(o.id)
+    several = [ids for ids in found.values() if len(ids) >= ALIKE]
+    return {i: ids[0] for ids in several for i in ids}
 
 
 def _key(spot: _Spot) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..model import GONE, TensorFacts, number_text
@@ -77,9 +78,29 @@ def grad_text(tensor: TensorFacts, most: int = FEW) -> str:
     values = value_of(tensor.grad, most)
     if values:
         return f".grad {values}"
-    if tensor.grad_norm is not None:
-        return f".grad norm {number_text(tensor.grad_norm)}"
-    return f".grad {shape_text(tensor.grad)}"
+    norm = tensor.grad_norm
+    if norm is None and tensor.grad.values is not None:
+        norm = norm_of(tensor.grad.values)
+    if norm is None:
+        return f".grad {shape_text(tensor.grad)}"
+    return f".grad norm {number_text(norm)}"
+
+
+def norm_of(values: Any) -> float:
+    """Return the norm of nested values.
+
+    >>> norm_of([[3.0], [4.0]])
+    5.0
+    """
+    return math.hypot(*(abs(v) for v in _flat(values)))
+
+
+def _flat(values: Any) -> Iterator[Any]:
+    if not isinstance(values, list):
+        yield values
+        return
+    for one in values:
+        yield from _flat(one)
 
 
 def status_text(tensor: TensorFacts) -> str:

@@ -29,7 +29,6 @@ from .steps import Steps
 APPLIES_IN_PYTHON = isinstance(
     getattr(torch.autograd.Function.apply, "__func__", None), FunctionType
 )
-_PARTS = {"forward", "setup_context"}
 _BINDS = "_bind_default_args"  # of a forward that is called without ctx
 _FUNCTIONS = os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
 _DYNAMO = os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
@@ -81,7 +80,8 @@ class Following:
         self._with_line = 0
         self._outer: FrameType | None = None  # of the first line
         self._returned = False  # from a function, into the line that called
-        self._forward: Any = None  # that is called without ctx
+        self._forward: CodeType | None = None  # that is called without ctx
+        self._contexts: list[Any] = []  # of the Functions that run
         self._bound: _Applied | None = None  # waits for its setup_context
 
     def start(self, frame: FrameType | None = None) -> None:
@@ -117,15 +117,16 @@ class Following:
         follow = self._trace_lines if ours else None
         if self.applied is not None and not code.co_filename.startswith(_HERE):
             self._note_applied(self.applied, frame.f_locals.values())
-        if code.co_name in _PARTS and not APPLIES_IN_PYTHON:
-            return self._trace_part(frame, follow)
         if code.co_name == "apply" and _is_function_module(code):
             return self._trace_apply(frame)
         if code.co_name == _BINDS and _is_function_module(code):
-            self._forward = frame.f_locals.get("func")
+            func = frame.f_locals.get("func")
+            self._forward = getattr(func, "__code__", None)
         if code.co_name in _COMPILED and _is_dynamo(code):
             return self._trace_compiled(frame)
-        return follow
+        if APPLIES_IN_PYTHON:
+            return follow
+        return self._trace_part(frame, follow)
 
     def _trace_lines(self, frame: FrameType, event: str, arg: Any) -> Any:
         if self.applied is not None:
@@ -173,37 +174,30 @@ class Following:
 
     def _trace_part(self, frame: FrameType, follow: Any) -> Any:
         """Follow ``forward(ctx, ...)``, or ``forward(...)`` and
-        ``setup_context(ctx, ...)`` after it.
+        ``setup_context(ctx, ...)`` after it, whatever they are called.
         """
-        code = frame.f_code
-        args = _arguments(frame)
-        context = args[0] if args else None
-        unbound = getattr(self._forward, "__code__", None) is code
-        if unbound:
-            name = self._forward.__qualname__.split(".")[-2]
-            applied = self._begin(name, args)
-        elif not isinstance(context, FunctionCtx):
+        unbound = frame.f_code is self._forward
+        context = None if unbound else _context_of(frame)
+        if not unbound and (context is None or context in self._contexts):
             return follow
-        elif code.co_name == "forward":
-            name = type(context).__name__.removesuffix("Backward")
-            applied = self._begin(name, args[1:])
-        elif self._bound is not None:
-            applied = self._bound
-        else:
-            return follow
+        bound, self._bound = self._bound, None
+        applied = bound or self._begin("", _arguments(frame))
+        if not unbound:
+            applied.context = context
+            applied.name = type(context).__name__.removesuffix("Backward")
+            self._contexts.append(context)
 
         def leave(frame: FrameType, event: str, arg: Any) -> Any:
             if follow is not None:
                 follow(frame, event, arg)
-            if event != "return" or self._journal.quiet:
-                return leave
-            if code.co_name == "forward":
-                applied.result = arg
-            if unbound:
-                self._forward, self._bound = None, applied
-            else:
-                applied.context, self._bound = context, None
-                self.applied = applied
+            if event == "return":
+                if bound is None:
+                    applied.result = arg
+                if unbound:
+                    self._forward, self._bound = None, applied
+                else:
+                    self._contexts.remove(context)
+                    self.applied = applied
             return leave
 
         return leave
@@ -336,6 +330,17 @@ def _tensors_in(things: Any) -> list[torch.Tensor]:
     found: list[Any] = []
     collect(things, found)
     return [t for t in found if isinstance(t, torch.Tensor)]
+
+
+def _context_of(frame: FrameType) -> Any:
+    """The ctx of a Function, where a call begins with it."""
+    code = frame.f_code
+    if not code.co_varnames:
+        return None
+    first = frame.f_locals.get(code.co_varnames[0])
+    if type(first) is tuple and first:  # forward(*args)
+        first = first[0]
+    return first if isinstance(first, FunctionCtx) else None
 
 
 def _arguments(frame: FrameType) -> list[Any]:

@@ -123,7 +123,7 @@ class Modules:
         """Look at it and its parts: they may be gone at the end."""
         with self._journal.looking(path):
             parts = dict(parts_of(path, module))
-            self._begun.update(facts_of_modules(parts, norms=False))
+            self._begun.update(facts_of_modules(parts))
             held = [
                 *module.named_parameters(path),
                 *unregistered_in(path, module),
@@ -166,7 +166,10 @@ class Modules:
                 parts.setdefault(path, ref())
         with self._journal.looking("the Modules"):
             living = {p: m for p, m in parts.items() if m is not None}
-            facts = {**self._begun, **facts_of_modules(living)}
+            facts = {
+                **self._begun,
+                **facts_of_modules(living, self._tensors.norms),
+            }
             self.facts = {
                 path: replace(f, shape=shape_of_sizes(self._shapes.get(path)))
                 for path, f in facts.items()

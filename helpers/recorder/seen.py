@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..capture.tensors import gradient_of
+from ..capture.tensors import Norms, gradient_of
 from ..model import Life
 
 LATER = "later"  # a storage that was not looked up yet
@@ -77,7 +77,7 @@ def sizes_of(leaf: torch.Tensor) -> Any:
         return ()
 
 
-def last_state(leaf: Any) -> tuple[Any, ...] | None:
+def last_state(leaf: Any, norms: Norms) -> tuple[Any, ...] | None:
     """What only a living tensor can tell: its flags at the end."""
     if not isinstance(leaf, torch.Tensor):
         return None
@@ -88,9 +88,20 @@ def last_state(leaf: Any) -> tuple[Any, ...] | None:
             isinstance(leaf, torch.nn.Parameter),
             leaf.retains_grad,
             gradient_of(leaf) is not None,
+            norms.of(leaf),
         )
     except RuntimeError:  # a view that torch refuses to explain
         return None
+
+
+_LAST = (
+    "requires_grad",
+    "is_leaf",
+    "is_parameter",
+    "retains_grad",
+    "has_grad",
+    "grad_norm",
+)
 
 
 def life_of(found: Seen) -> Life:
@@ -108,10 +119,7 @@ def life_of(found: Seen) -> Life:
     )
     if found.last is None:
         return base
-    flags = ("requires_grad", "is_leaf", "is_parameter", "retains_grad")
-    return replace(
-        base, **dict(zip((*flags, "has_grad"), found.last, strict=True))
-    )
+    return replace(base, **dict(zip(_LAST, found.last, strict=True)))
 
 
 def shape_of_sizes(sizes: Any) -> tuple[int, ...] | None:

@@ -12,7 +12,7 @@ import torch
 
 from ..capture import Identity
 from ..capture.private import is_view
-from ..capture.tensors import is_leaf_tensor, is_wrapped
+from ..capture.tensors import Norms, is_leaf_tensor, is_wrapped
 from ..model import Event, Life, Use
 from .calls import ALIASES
 from .journal import Journal
@@ -34,6 +34,7 @@ class Tensors:
 
     def __init__(self, journal: Journal) -> None:
         self.identity = Identity()
+        self.norms = Norms()  # at the end
         self.seen: dict[str, Seen] = {}
         self.at: dict[int, Seen] = {}  # by id(), to be compared by ref
         self.linking = True  # False: what appears was there before
@@ -52,7 +53,7 @@ class Tensors:
                 if found.names is not None:
                     self.storage(found)
                 if found.names is not None or not found.made:
-                    found.last = last_state(found.ref())
+                    found.last = last_state(found.ref(), self.norms)
         finally:
             self._journal.quiet -= 1
         self._exported.clear()
