@@ -726,3 +726,17 @@ def test_a_custom_function_under_no_grad_is_a_cut_of_the_line_that_calls_it():
     number = FUNCTIONS.count("\n") + 1
     (cut,) = recording.cuts
     assert (cut.kind, cut.line) == ("no_grad", number + 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("y = 1 - x", "rsub"),
+        ("y = 2 ** x", "rpow"),
+        ("y = x[0]", "getitem"),
+        ("y = (x > 0) & (x < 2)", "and"),
+    ],
+)
+def test_operators_have_the_names_of_operations(line, name):
+    recording = record_code(f"import torch\nx = torch.ones(2)\n{line}")
+    assert recording.operations[-1].name == name

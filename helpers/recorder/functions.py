@@ -11,7 +11,7 @@ import torch
 
 from ..capture.tensors import gradient_of, is_leaf_tensor, is_wrapped
 from ..model import Event, Use
-from .calls import AUGMENTED, QUIET, VIEWS, collect
+from .calls import AUGMENTED, LEAVES, QUIET, VIEWS, collect
 from .operations import Operations
 from .seen import mode_name, version_of
 
@@ -67,8 +67,8 @@ class Functions:
         run = self._operations.run
         writes = name == "__setitem__" or name in AUGMENTED
         writes = writes or (name.endswith("_") and not name.endswith("__"))
-        if name in ("__getitem__", "__setitem__"):
-            name = name.strip("_")
+        if name.startswith("__") and name not in {*LEAVES, *AUGMENTED}:
+            name = name.strip("_")  # rsub, as the node is called
         return functools.partial(run, name, writes)
 
     def _set_flag(self, func: Any, args: Any, kwargs: Any) -> Any:
