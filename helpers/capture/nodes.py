@@ -6,6 +6,7 @@ user's would have to unpack them (a checkpoint would compute again).
 
 from __future__ import annotations
 
+import functools
 import heapq
 import re
 from collections import deque
@@ -101,14 +102,18 @@ def operation_name(node: Node) -> str:
     full = grad_fn_name(node)
     if is_custom(node):
         return full.removesuffix("Backward")
-    short = re.sub(r"Backward\d*$", "", full) or full
-    flat = re.sub(r"(?<=\d)D", "d", short)
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", flat).lower()
     if full == "PowBackward0":  # of this kind only, it is a plain number
         exponent = node._saved_exponent
         if isinstance(exponent, (int, float)):
             return f"pow {exponent:g}"
-    return snake
+    return _in_snake_case(full)
+
+
+@functools.cache
+def _in_snake_case(full: str) -> str:
+    short = re.sub(r"Backward\d*$", "", full) or full
+    flat = re.sub(r"(?<=\d)D", "d", short)
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", flat).lower()
 
 
 def grad_fn_name(node: Node) -> str:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from ..model import UNNAMED, ModuleFacts, Operation, Snapshot
 from .folding import FEWEST, PLAIN, Fold, ranges
@@ -20,6 +21,7 @@ __all__ = ["Item", "Link", "View", "gathered", "nest", "placed"]
 
 DEEPEST = 24  # modules in each other that become a view of their own
 PRODUCTS = {"mm", "addmm"}  # what a Linear runs
+MOST_PATHS = 10_000  # of modules whose parts are kept
 ALIKE = 4  # operations between the same two places that become one box
 FLATTENED = {"view", "unsafe_view", "reshape"}  # and does before and after
 
@@ -133,9 +135,8 @@ class _Nest:
 
     def _ancestors(self, path: str) -> tuple[str, ...]:
         """The modules around an operation, outermost first."""
-        words = path.split(".")
-        paths = [".".join(words[: n + 1]) for n in range(len(words))]
-        return tuple(p for p in paths if p in self.modules)[:DEEPEST]
+        inside = [p for p in _prefixes(path) if p in self.modules]
+        return tuple(inside[:DEEPEST])
 
     # -- views and what is in them
 
@@ -748,9 +749,11 @@ class _Placing:
                     self.paths[i] = _shared(path, following[i])
 
 
-def _prefixes(path: str) -> list[str]:
+@lru_cache(maxsize=MOST_PATHS)
+def _prefixes(path: str) -> tuple[str, ...]:
+    """The paths around an operation's, and its own, outermost first."""
     words = path.split(".") if path else []
-    return [".".join(words[: n + 1]) for n in range(len(words))]
+    return tuple(".".join(words[: n + 1]) for n in range(len(words)))
 
 
 def _is_in(path: str, module: str) -> bool:
@@ -759,5 +762,11 @@ def _is_in(path: str, module: str) -> bool:
 
 def _shared(one: str, other: str) -> str:
     """The path of the innermost module around both."""
-    pairs = zip(_prefixes(one), _prefixes(other))  # noqa: B905
-    return next((a for a, b in reversed(list(pairs)) if a == b), "")
+    if one == other:
+        return one
+    shared = ""
+    for a, b in zip(_prefixes(one), _prefixes(other)):  # noqa: B905
+        if a != b:
+            break
+        shared = a
+    return shared
