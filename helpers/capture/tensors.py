@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ MOST_VALUES = 64  # a tensor with more elements is never read whole
 MOST_FOR_NORM = 100_000_000  # nor is a gradient with more: 40 ms
 
 
+@functools.cache
 def _reader(name: str) -> Any:
     """Torch's own way to read an attribute, whatever a subclass does."""
     return getattr(torch.Tensor, name).__get__

@@ -120,6 +120,7 @@ class _Nest:
         self.spots: dict[int, _Spot] = {}
         self.folded: dict[int, Fold] = {}
         self.added: set[Vertex] = set()
+        self.place: list[dict[Item, int]] = []  # in each view
         self.owners: dict[str, str] = {}
 
     def views(self) -> list[View]:
@@ -298,6 +299,9 @@ class _Nest:
             )
             for tail, head, *_ in edges
         ]
+        self.place = [  # from here on, boxes come at the end only
+            {item: k for k, item in enumerate(view.items)} for view in self.all
+        ]
         for (a, b), (_, _, count, graded, cut) in zip(
             ends, edges, strict=True
         ):
@@ -445,9 +449,7 @@ class _Nest:
         for depth in range(shared, len(a.chain)):
             if a.seen or depth < len(a.chain) - 1:
                 tail = self._box(a, depth)
-                port = Item(
-                    "out", str(self.all[a.chain[depth]].items.index(tail))
-                )
+                port = Item("out", str(self.place[a.chain[depth]][tail]))
                 self._draw(a.chain[depth], tail, port, inner, linked)
         for depth in range(shared, len(b.chain)):
             if b.seen or depth < len(b.chain) - 1:
@@ -466,13 +468,14 @@ class _Nest:
         link: Link,
         linked: dict[tuple[int, int, int], Link],
     ) -> None:
-        items = self.all[number].items
         if tail == head:
             return
+        place, items = self.place[number], self.all[number].items
         for end in (tail, head):
-            if end.kind in ("in", "out") and end not in items:
+            if end.kind in ("in", "out") and end not in place:
+                place[end] = len(items)
                 items.append(end)
-        a, b = items.index(tail), items.index(head)
+        a, b = place[tail], place[head]
         old = linked.get((number, a, b))
         linked[number, a, b] = Link(
             a,
