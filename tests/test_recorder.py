@@ -740,3 +740,16 @@ def test_a_custom_function_under_no_grad_is_a_cut_of_the_line_that_calls_it():
 def test_operators_have_the_names_of_operations(line, name):
     recording = record_code(f"import torch\nx = torch.ones(2)\n{line}")
     assert recording.operations[-1].name == name
+
+
+def test_an_object_that_refuses_to_be_asked_is_not_asked():
+    recording = record_code(
+        "class Rude:\n"
+        "    @property\n"
+        "    def __class__(self):\n"
+        "        raise RuntimeError\n"
+        "    def work(self):\n"
+        "        return 1\n"
+        "y = Rude().work()\n"
+    )
+    assert recording.error is None

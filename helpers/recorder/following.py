@@ -340,7 +340,8 @@ def _context_of(frame: FrameType) -> Any:
     first = frame.f_locals.get(code.co_varnames[0])
     if type(first) is tuple and first:  # forward(*args)
         first = first[0]
-    return first if isinstance(first, FunctionCtx) else None
+    # by its type, as isinstance() would ask an object that may be rude
+    return first if issubclass(type(first), FunctionCtx) else None
 
 
 def _arguments(frame: FrameType) -> list[Any]:
