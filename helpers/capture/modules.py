@@ -63,13 +63,18 @@ def _module_facts(
     )
 
 
+_PLAIN = {int, float, bool, type(None)}
+
+
 def unregistered_in(
     base: str, module: torch.nn.Module
 ) -> Iterator[tuple[str, Leaf]]:
     """Parameters that a Module holds in plain lists and dicts."""
     for path, part in module.named_modules(prefix=base):
         for attribute, value in vars(part).items():
-            if type(value) in (list, tuple, dict) and attribute[0] != "_":
+            if type(value) not in (list, tuple, dict) or attribute[0] == "_":
+                continue
+            if not _PLAIN.issuperset(map(type, value)):  # no kernel_size
                 for name, leaf in tensors_in(f"{path}.{attribute}", value):
                     if is_a(leaf, torch.nn.Parameter):
                         yield name, leaf

@@ -107,6 +107,15 @@ class Recorder:
             self._put_back,
         )
         self._mode = _Mode(journal, self._functions, self._following)
+        self._hooks = [
+            self._following.unfollowed(hook)
+            for hook in (
+                self._modules.enter,
+                self._modules.leave,
+                self._before_step,
+                self._after_step,
+            )
+        ]
         self._above: list[Any] = []  # modes, while ours is aside
         self._handles: list[Any] = []
         self.printed = self._steps.printed
@@ -178,25 +187,19 @@ class Recorder:
 
     # -- hooks and modes
 
+    def _before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._optimizers.before_step(optimizer, self._steps.frame)
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._optimizers.after_step(optimizer)
+
     def _hook(self) -> None:
-        optimizers, steps = self._optimizers, self._steps
         keep = self._handles.append  # one by one: an interrupt may come
-        keep(nn_module.register_module_forward_pre_hook(self._modules.enter))
-        keep(
-            nn_module.register_module_forward_hook(
-                self._modules.leave, always_call=True
-            )
-        )
-        keep(
-            torch_optimizer.register_optimizer_step_pre_hook(
-                lambda o, args, kw: optimizers.before_step(o, steps.frame)
-            )
-        )
-        keep(
-            torch_optimizer.register_optimizer_step_post_hook(
-                lambda o, args, kw: optimizers.after_step(o)
-            )
-        )
+        enter, leave, before_step, after_step = self._hooks
+        keep(nn_module.register_module_forward_pre_hook(enter))
+        keep(nn_module.register_module_forward_hook(leave, always_call=True))
+        keep(torch_optimizer.register_optimizer_step_pre_hook(before_step))
+        keep(torch_optimizer.register_optimizer_step_post_hook(after_step))
 
     def _unhook(self) -> None:
         while self._handles:

@@ -24,9 +24,9 @@ from .operations import Operations
 from .regions import INSIDE
 from .steps import Steps
 
-# From torch 2.14 on Function.apply is no Python code: then its parts are
+# From torch 2.14 on Function.apply is no plain Python: then its parts are
 # followed, which it calls one after the other.
-APPLIES_IN_PYTHON = isinstance(
+_PLAIN = isinstance(
     getattr(torch.autograd.Function.apply, "__func__", None), FunctionType
 )
 _BINDS = "_bind_default_args"  # of a forward that is called without ctx
@@ -34,6 +34,7 @@ _FUNCTIONS = os.path.join("torch", "autograd", "function.py")  # noqa: PTH118
 _DYNAMO = os.path.join("torch", "_dynamo", "eval_frame.py")  # noqa: PTH118
 _HERE = os.path.dirname(__file__)  # noqa: PTH120
 _COMPILED = {"compile_wrapper", "__call__"}  # of a function, of a Module
+_WATCHED = {"apply", *_COMPILED}
 
 
 @dataclass
@@ -67,6 +68,7 @@ class Following:
         self.applied: _Applied | None = None
         self._journal = operations.journal
         self._steps = steps
+        self._filename = steps.filename
         self._operations = operations
         self._tensors = operations.tensors
         self._modules = modules
@@ -83,6 +85,19 @@ class Following:
         self._forward: CodeType | None = None  # that is called without ctx
         self._contexts: list[Any] = []  # of the Functions that run
         self._bound: _Applied | None = None  # waits for its setup_context
+
+    def unfollowed(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a function of ours be called by torch, and not be followed."""
+
+        def call(*args: Any) -> Any:
+            tracer = sys.gettrace()
+            try:
+                sys.settrace(None)
+                return work(*args)
+            finally:
+                sys.settrace(tracer)
+
+        return call
 
     def start(self, frame: FrameType | None = None) -> None:
         """Follow lines from now on; also those of a frame that runs."""
@@ -113,8 +128,11 @@ class Following:
         if self._compiling:
             return None
         code = frame.f_code
-        ours = code.co_filename == self._steps.filename
-        follow = self._trace_lines if ours else None
+        follow = None
+        if code.co_filename == self._filename:
+            follow = self._trace_lines
+        elif _PLAIN and code.co_name not in _WATCHED:
+            return None  # by far the most calls
         if self.applied is not None and not code.co_filename.startswith(_HERE):
             self._note_applied(self.applied, frame.f_locals.values())
         if code.co_name == "apply" and _is_function_module(code):
@@ -124,7 +142,7 @@ class Following:
             self._forward = getattr(func, "__code__", None)
         if code.co_name in _COMPILED and _is_dynamo(code):
             return self._trace_compiled(frame)
-        if APPLIES_IN_PYTHON:
+        if _PLAIN:
             return follow
         return self._trace_part(frame, follow)
 
@@ -152,7 +170,7 @@ class Following:
             steps.end()
             self._optimizers.back_from(frame)
             back = frame.f_back
-            if back is not None and back.f_code.co_filename == steps.filename:
+            if back is not None and back.f_code.co_filename == self._filename:
                 steps.back_in(back.f_lineno)
                 self._returned = True
         return self._trace_lines
