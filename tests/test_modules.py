@@ -154,6 +154,24 @@ def test_the_loss_is_outside_of_the_model(resnet50, gpt2):
         assert indent_of(picture, "nll_loss #1") == 2
 
 
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(2, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+
+@pytest.mark.parametrize("trained", [True, False])
+def test_what_follows_a_linear_is_not_in_it(trained):
+    net = nn.Sequential(*[Residual() for _ in range(12)])
+    net[0].requires_grad_(trained)
+    picture = draw_graph(net(torch.ones(1, 2, 2)).sum(), net)
+    alike = 11 if trained else 10  # the first one is given a constant
+    assert f"Residual × {alike}" in picture.text
+
+
 def test_a_recording_knows_what_the_graph_alone_has_to_guess(resnet50):
     live, recorded = resnet50
     assert "inferred from its neighbours" in live.text

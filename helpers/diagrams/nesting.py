@@ -606,6 +606,7 @@ class _Placing:
             for source in sources:
                 self.users[source].append(i)
         self.paths: list[str] = []
+        self.shaping: set[int] = set()  # what a Linear gives its shape with
         self.takers: dict[int, list[int]] = {}  # who uses an operation
         self.last: dict[tuple[str | None, ...], int] = {}
         self.period = 0
@@ -681,13 +682,14 @@ class _Placing:
             return ""
         layer = self._layer_around(i)
         if layer:
+            self.shaping.add(i)
             return layer
         sources = self.inputs[i]
         if not sources:
             return _shared(self.paths[-1], after) if self.paths else ""
         latest = max(sources)
         path = self.paths[latest]
-        if self.all[latest].module:
+        if self.all[latest].module or latest in self.shaping:
             path = self._around(path)
         between = _shared(self.paths[latest], after)
         while path and not self._has(path, sources):
@@ -709,9 +711,15 @@ class _Placing:
             if self.all[k].module and self.all[k].name in PRODUCTS:
                 sides = [*self.inputs[k], *self.users[k]]
                 shaped = [n for n in sides if self.all[n].name in FLATTENED]
-                if len(shaped) > 1 and len(self.users[k]) == 1:
+                both = len(shaped) > 1 or self._takes_a_constant(k)
+                if both and len(self.users[k]) == 1:
                     return self.all[k].module
         return ""
+
+    def _takes_a_constant(self, i: int) -> bool:
+        return any(
+            not s.operation and not s.tensor for s in self.all[i].inputs
+        )
 
     def _around(self, path: str) -> str:
         """The next module around one."""
@@ -746,7 +754,8 @@ class _Placing:
         for path in tails:
             kin.setdefault(self.modules[path].kind, []).append(path)
         for paths in kin.values():
-            usual = min(len(tails[path]) for path in paths)
+            lengths = Counter(sorted(len(tails[path]) for path in paths))
+            usual = lengths.most_common(1)[0][0]
             for path in paths:
                 for i in tails[path][usual:]:
                     self.paths[i] = _shared(path, following[i])

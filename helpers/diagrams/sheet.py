@@ -10,6 +10,8 @@ from .page import Page
 
 __all__ = ["Sheet"]
 
+SHORT = 24  # characters that stay in one line
+
 
 @dataclass(frozen=True, repr=False)
 class Sheet(Page):
@@ -110,6 +112,8 @@ class Sheet(Page):
             if k in self.mono:
                 fonts = style.MONO.replace("'", "&#39;")
                 look += f";font-family:{fonts};white-space:pre"
+            elif len(text) <= SHORT:
+                look += ";white-space:nowrap"
             if marked:
                 look += ";font-weight:bold"
             tag = "th" if k == 0 else "td"
