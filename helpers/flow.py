@@ -28,7 +28,7 @@ from .model import (
     Use,
 )
 
-__all__ = ["flow", "living", "memory_after"]
+__all__ = ["flow", "flows", "living", "memory_after"]
 
 # Cuts that are no operation of their own in the picture, but an edge.
 EDGES = {"detach", "data", "item", "numpy", "copy"}
@@ -48,7 +48,13 @@ class _Flowing(Snapshot):
 
 def flow(run: Run, step: int) -> Snapshot:
     """Return the operations up to a step, with the cuts on their edges."""
-    return _Flow(run, step).snapshot()
+    return flows(run, [step])[0]
+
+
+def flows(run: Run, steps: Iterable[int]) -> list[Snapshot]:
+    """Return the flow up to each of several steps: the run is read once."""
+    whole = _Whole(run)
+    return [_Flow(whole, step).snapshot() for step in steps]
 
 
 def living(snapshot: Snapshot) -> Snapshot:
@@ -230,23 +236,13 @@ class _Whole:
                     self.rewritten.setdefault(use.tensor, event)
 
 
-_newest: list[_Whole] = []
-
-
-def _read(run: Run) -> _Whole:
-    """Read a run once, as a player asks for all its steps in a row."""
-    if not _newest or _newest[0].run is not run:
-        _newest[:] = [_Whole(run)]
-    return _newest[0]
-
-
 class _Flow:
     """Turns events into operations, one after the other."""
 
-    def __init__(self, run: Run, step: int) -> None:
-        self.run = run
-        self.whole = _read(run)
-        self.story = self.whole.story
+    def __init__(self, whole: _Whole, step: int) -> None:
+        run = self.run = whole.run
+        self.whole = whole
+        self.story = whole.story
         self.now = _snapshot_at(run, step)
         self.last = step == len(run.steps) - 1 or not run.steps
         self.moment = step

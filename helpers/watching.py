@@ -172,7 +172,7 @@ class Recording:
         steps = [s for s in run.steps if s.snapshot is not None]
         if not steps:
             return Player(run.source, (), run.notes)
-        flows = [flow.flow(run, s.number) for s in steps]
+        flows = flow.flows(run, [s.number for s in steps])
         graphs = graph.draw_frames(flows, FEW_OPERATIONS)
         memories = memory.draw_frames(
             [flow.memory_after(run, s.number) for s in steps]
