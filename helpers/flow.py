@@ -579,6 +579,8 @@ def _idle(run: Run) -> set[int]:
     and no number that could come back, as those of a check of arguments.
     What only an update of a leaf uses is part of that update.
     """
+    if not any(e.cut or e.kind == "in_place" for e in run.events):
+        return set()
     matter = _mattering(run)
     ran = [
         e

@@ -692,8 +692,14 @@ reads the nearest 10,000 only: in torch 2.13, a process that has walked \
 freed.
 - "Over eager" is the time of a recorded run less that of a plain one. A \
 recording keeps no tensor alive; its memory is what it notes.
-- What a recording adds to a step does not grow with the batch. Of the about 40 ms for ResNet-50, 10 are the norms of its 25 million gradients, taken once at the end; the rest are 230 operations and 183 calls of Modules at about 0.1 ms. On two pictures, which take a third of a second, that is more than a tenth.
-- A library that is imported while Python's garbage collector has much to go over pays for that, too: `import torch` leaves it hundreds of thousands of objects. `import helpers` pauses it meanwhile, as does drawing.
+- What a recording adds to a step does not grow with the batch. Of the \
+about 40 ms for ResNet-50, 10 are the norms of its 25 million gradients, \
+taken once at the end; the rest are 230 operations and 183 calls of Modules \
+at about 0.1 ms. On two pictures, which take a third of a second, that is \
+more than a tenth.
+- A library that is imported while Python's garbage collector has much to \
+go over pays for that, too: `import torch` leaves it more than a hundred \
+thousand objects. `import helpers` pauses it meanwhile, as does drawing.
 - The least for the notebooks is a kernel's start for each, and the time of \
 all cells when they run one after the other (`import torch` is in the first \
 cell), shared by {workers} processes.

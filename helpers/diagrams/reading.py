@@ -49,6 +49,7 @@ class Graph:
     used: set[str | int] = field(init=False)
     internal: set[str] = field(init=False)
     known_inputs: dict[int, list[In]] = field(init=False)
+    known_leaves: dict[str, list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         operations = self.snapshot.operations
@@ -70,6 +71,7 @@ class Graph:
                 for number, tensor in o.outputs:
                     self.shown[o.id, number] = tensor
         self.known_inputs = {}
+        self.known_leaves = {}
         self.internal: set[str] = set()
         self.internal = self._internal()
         self.used = {i.key for f in self.folds for i in self.inputs(f)}
@@ -221,22 +223,28 @@ class Graph:
 
     def reached_leaves(self, root: TensorFacts) -> list[str]:
         """The leaves that a gradient of one root reaches, by id."""
+        known = self.known_leaves.get(root.id)
+        if known is None:
+            known = self.known_leaves[root.id] = self._reached_leaves(root)
+        return known
+
+    def _reached_leaves(self, root: TensorFacts) -> list[str]:
         operations = {o.id: o for o in self.snapshot.operations}
         makers = {t: o.id for o in operations.values() for _, t in o.outputs}
         wanted = {makers[root.id]} if root.id in makers else set()
         leaves: set[str] = set()
         for o in reversed(self.snapshot.operations):
-            if o.id in wanted and o.history:
-                graded = [s for s in o.inputs if s.graded]
-                wanted |= {s.operation for s in graded if s.operation}
-                leaves |= {s.tensor for s in graded if s.tensor}
-                leaves |= {
-                    tensor
-                    for s in graded
-                    if s.operation and not operations[s.operation].history
-                    for k, tensor in operations[s.operation].outputs
-                    if k == s.output
-                }  # made without history, and told to require grad later
+            if o.id not in wanted or not o.history:
+                continue
+            for s in o.inputs:
+                if s.graded and s.tensor:
+                    leaves.add(s.tensor)
+                elif s.graded and s.operation:
+                    wanted.add(s.operation)
+                    maker = operations[s.operation]
+                    if not maker.history:  # told to require grad later
+                        made = maker.outputs
+                        leaves.update(t for k, t in made if k == s.output)
         shown = [t.id for t in self.starts if t.id in leaves]
         shown += [t for t in makers if t in leaves]
         return shown + [i for i in sorted(leaves) if i in self.internal]
