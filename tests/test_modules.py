@@ -141,6 +141,7 @@ def test_an_operation_without_parameters_is_in_its_module(gpt2):
     for picture in gpt2:
         assert indent_of(picture, "model.h.11.ln_1") == 6
         assert indent_of(picture, "add #2") == 6
+    assert "view #" not in picture.text
 
 
 def test_what_comes_after_the_last_block_is_not_in_it(resnet50):
@@ -168,8 +169,29 @@ def test_what_follows_a_linear_is_not_in_it(trained):
     net = nn.Sequential(*[Residual() for _ in range(12)])
     net[0].requires_grad_(trained)
     picture = draw_graph(net(torch.ones(1, 2, 2)).sum(), net)
-    alike = 11 if trained else 10  # the first one is given a constant
-    assert f"Residual × {alike}" in picture.text
+    first = "net.0" if trained else "net.1"  # is given a constant
+    assert indent_of(picture, f"{first}.down") == 6
+    assert indent_of(picture, "add #2") == 6
+    assert "view #" not in picture.text
+
+
+def test_what_only_one_of_many_has_at_its_end_came_after_it():
+    net = nn.Sequential(*[Residual() for _ in range(12)])
+    picture = draw_graph(net(torch.ones(1, 2, 2)).sum().exp(), net)
+    assert "Residual × 11" in picture.text
+    assert indent_of(picture, "exp #1") == 2
+
+
+def test_what_all_but_one_have_at_their_end_is_theirs():
+    class Last(Residual):
+        def forward(self, x):
+            return self.down(torch.relu(self.up(x)))
+
+    Last.__name__ = "Residual"
+    blocks = [Residual() for _ in range(12)]
+    net = nn.Sequential(nn.Linear(2, 2), *blocks, Last(), nn.Linear(2, 2))
+    picture = draw_graph(net(torch.ones(1, 2, 2)).sum(), net)
+    assert "Residual × 12" in picture.text
 
 
 def test_a_recording_knows_what_the_graph_alone_has_to_guess(resnet50):

@@ -265,6 +265,7 @@ def test_a_target_network_that_lags_behind_is_no_part_of_the_graph():
     text = run("dqn").recording.draw_graph().text
     assert "Not drawn: line 28, `t.lerp_(o, 0.05)`" in text
     assert not re.search(r"#\d+ lerp_|lerp_ #\d+", text)
+    assert "22 more operations: they gave nothing" in text
 
 
 def test_what_a_distribution_checks_is_no_cut_of_the_graph():
