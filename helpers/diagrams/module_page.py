@@ -240,8 +240,8 @@ _SCRIPT = """
           scroll.scrollHeight > scroll.clientHeight) scroll.tabIndex = 0;
     }
     root.addEventListener("keydown", function (event) {
-      if (event.key !== "Tab" && event.key !== "Escape")
-        event.stopPropagation();
+      if (event.key !== "Tab" && event.key !== "Escape" &&
+          !isShortcut(event)) event.stopPropagation();
     });
     show();
   }

@@ -139,6 +139,10 @@ def framed(name: str, alt: str, stage: str, data: Any, script: str) -> str:
 
 # What the scripts of all pages use.
 _SHARED = """
+  function isShortcut(event) {  // of the program around the page
+    return event.ctrlKey || event.metaKey || event.altKey ||
+      /^F\\d/.test(event.key);
+  }
   function make(tag, css, parent, text) {
     var e = document.createElement(tag);
     e.style.cssText = css;

@@ -219,8 +219,8 @@ _SCRIPT = """
       });
     }
     root.addEventListener("keydown", function (event) {
-      if (event.key !== "Tab" && event.key !== "Escape")
-        event.stopPropagation();
+      if (event.key !== "Tab" && event.key !== "Escape" &&
+          !isShortcut(event)) event.stopPropagation();
     });
     show();
   }

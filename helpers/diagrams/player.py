@@ -289,9 +289,13 @@ _SCRIPT = """
       count.textContent = "step " + (at + 1) + " of " + (last + 1);
       back.disabled = at === 0;
       next.disabled = at === last;
+      // a button that has the focus and is disabled would lose the keys
+      if (document.activeElement && document.activeElement.disabled)
+        root.focus({ preventScroll: true });
     }
     root.tabIndex = 0;
     root.addEventListener("keydown", function (event) {
+      if (isShortcut(event)) return;
       var by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (event.key === "Home") show(0);
       else if (event.key === "End") show(last);
